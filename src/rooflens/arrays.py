@@ -1,0 +1,67 @@
+"""Plain floats and arrays through one door: the core calls these and never imports numpy itself.
+
+A letter is a float or a float64 array. With floats only, numpy is never loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Number = float | np.ndarray[Any, np.dtype[np.float64]]
+else:
+    Number = float
+
+_SCALARS = (float, int)
+
+
+def letter(value: Any) -> Number:
+    """A number or a sequence as float or float64 array: the one entrance, since integer arrays wrap silently."""
+    if isinstance(value, _SCALARS):
+        return float(value)
+    import numpy
+
+    array = numpy.asarray(value, dtype=numpy.float64)
+    return float(array) if array.ndim == 0 else array
+
+
+def maximum(values: Iterable[Number]) -> Number:
+    """Element-wise largest; `max` when all are scalars. Raises ValueError when there is none."""
+    first, *rest = list(values) or _nothing()
+    for value in rest:
+        first = _pair("maximum", first, value)
+    return first
+
+
+def minimum(values: Iterable[Number]) -> Number:
+    """Element-wise smallest; `min` when all are scalars. Raises ValueError when there is none."""
+    first, *rest = list(values) or _nothing()
+    for value in rest:
+        first = _pair("minimum", first, value)
+    return first
+
+
+def is_array(value: object) -> bool:
+    """Whether `value` has one entry per point of a sweep."""
+    return not isinstance(value, _SCALARS)
+
+
+def all_of(condition: Any) -> bool:
+    """True when a comparison holds everywhere, of a bool or of an array of them."""
+    return bool(condition) if isinstance(condition, bool) else bool(condition.all())
+
+
+def _pair(name: str, a: Number, b: Number) -> Number:
+    if isinstance(a, _SCALARS) and isinstance(b, _SCALARS):
+        return max(a, b) if name == "maximum" else min(a, b)
+    import numpy
+
+    result: Number = getattr(numpy, name)(a, b)
+    return result
+
+
+def _nothing() -> list[Number]:
+    raise ValueError("the largest or smallest of nothing")

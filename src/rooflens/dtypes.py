@@ -1,0 +1,103 @@
+"""Number formats: the bits that are really stored a value (scales included) and the math they are computed in.
+
+`bits` is what a weight costs in memory. Block formats carry their scale: mxfp4 is 4 bits and one 8-bit
+scale per 32 values = 4.25. Sources: OCP MX 1.0 for mx*; NVFP4 = 16 values, one fp8 scale; llama.cpp
+`ggml-common.h` block structures for the GGUF types (bytes per block / values per block).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rooflens.errors import RooflensError, Unknown
+from rooflens.units import parse as parse_unit
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """A stored format. `math` is the format it is computed in when the machine has that path; else 16 bit."""
+
+    name: str
+    bits: float
+    math: str
+
+    @property
+    def bytes(self) -> float:
+        return self.bits / 8
+
+
+def _gguf(name: str, block_bytes: float, block_values: int) -> Dtype:
+    return Dtype(name, 8 * block_bytes / block_values, "fp16")
+
+
+_ALL = (
+    Dtype("fp64", 64, "fp64"),
+    Dtype("fp32", 32, "fp32"),
+    Dtype("tf32", 32, "tf32"),  # stored as fp32, multiplied with 10 bits of mantissa
+    Dtype("fp16", 16, "fp16"),
+    Dtype("bf16", 16, "bf16"),
+    Dtype("fp8_e4m3", 8, "fp8"),
+    Dtype("fp8_e5m2", 8, "fp8"),
+    Dtype("fp8", 8, "fp8"),
+    Dtype("mxfp8", 8.25, "fp8"),
+    Dtype("mxfp6", 6.25, "fp6"),
+    Dtype("nvfp4", 4.5, "fp4"),
+    Dtype("mxfp4", 4.25, "fp4"),
+    Dtype("fp4", 4, "fp4"),
+    Dtype("int8", 8, "int8"),
+    Dtype("int4", 4, "fp16"),  # weight-only by convention: computed in 16 bit, whatever int4 path there is
+    _gguf("q4_0", 18, 32),
+    _gguf("q4_1", 20, 32),
+    _gguf("q5_0", 22, 32),
+    _gguf("q5_1", 24, 32),
+    _gguf("q8_0", 34, 32),
+    _gguf("q8_1", 36, 32),
+    _gguf("q2_k", 84, 256),
+    _gguf("q3_k", 110, 256),
+    _gguf("q4_k", 144, 256),
+    _gguf("q5_k", 176, 256),
+    _gguf("q6_k", 210, 256),
+    _gguf("q8_k", 292, 256),
+    _gguf("iq1_s", 50, 256),
+    _gguf("iq1_m", 56, 256),
+    _gguf("iq2_xxs", 66, 256),
+    _gguf("iq2_xs", 74, 256),
+    _gguf("iq2_s", 82, 256),
+    _gguf("iq3_xxs", 98, 256),
+    _gguf("iq3_s", 110, 256),
+    _gguf("iq4_nl", 18, 32),
+    _gguf("iq4_xs", 136, 256),
+    _gguf("tq1_0", 54, 256),
+    _gguf("tq2_0", 66, 256),
+)
+DTYPES = {d.name: d for d in _ALL}
+
+_SPELLINGS = {
+    "float64": "fp64", "f64": "fp64", "double": "fp64",
+    "float32": "fp32", "f32": "fp32", "float": "fp32",
+    "float16": "fp16", "f16": "fp16", "half": "fp16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8_e4m3", "f8_e4m3": "fp8_e4m3", "e4m3": "fp8_e4m3",
+    "float8_e5m2": "fp8_e5m2", "f8_e5m2": "fp8_e5m2", "e5m2": "fp8_e5m2",
+    "i8": "int8", "i4": "int4",
+}  # fmt: skip
+
+SIXTEEN_BIT = ("bf16", "fp16")
+
+
+def dtype(name: str) -> Dtype:
+    """The format called `name`, in any usual spelling, or `"4.6 bits"` for a mixture of formats.
+
+    Raises Unknown with near matches, RooflensError for a bit count that is not above 0 and at most 64.
+    """
+    key = name.strip().lower().removeprefix("torch.")
+    key = _SPELLINGS.get(key, key)
+    if key in DTYPES:
+        return DTYPES[key]
+    if re.fullmatch(r"[-+\d.]+\s*(bits?|bpw)", key):
+        bits = parse_unit(key, "bits")
+        if not 0 < bits <= 64:
+            raise RooflensError(f"{name!r}: bits per value must be above 0 and at most 64")
+        return Dtype(f"{bits:g} bits", bits, "fp16")
+    raise Unknown("dtype", name, [*DTYPES, *_SPELLINGS])

@@ -1,0 +1,53 @@
+"""Everything that can go wrong for a person, as sentences.
+
+RooflensError            one sentence naming the thing and the next step; exit code 2
+|-- Unknown              a name that nothing matches; carries near matches
+|-- BadFile              a file that cannot be used; every fault listed
+|-- NoPath               the machine has no such path (a rate of 0), or its rate is not known
+`-- AnswerIsNo           the question was understood and the answer is no; exit code 1
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class RooflensError(Exception):
+    """A sentence for the person at the terminal. Never shown with a traceback."""
+
+    exit_code = 2
+
+
+class BadFile(RooflensError):
+    """A file that cannot be used: `where` and all of its faults at once."""
+
+    def __init__(self, where: str, faults: Sequence[str]) -> None:
+        self.where = where
+        self.faults = tuple(faults)
+        super().__init__("\n".join(f"{where}: {fault}" for fault in faults))
+
+
+class NoPath(RooflensError):
+    """A demand on a resource that the machine does not have, or whose rate is not known."""
+
+
+class AnswerIsNo(RooflensError):
+    """The question was understood; the answer is no."""
+
+    exit_code = 1
+
+
+class Unknown(RooflensError):
+    """A name that nothing matches, with the nearest names and where to look."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], see: str = "") -> None:
+        self.near = near(name, known)
+        hint = f"; did you mean {' or '.join(repr(n) for n in self.near)}?" if self.near else "."
+        super().__init__(f"unknown {kind} {name!r}{hint}" + (f"  See: {see}" if see else ""))
+
+
+def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The known names most like `name`, best first; empty when none is close."""
+    by_fold = {k.casefold(): k for k in known}
+    return [by_fold[m] for m in difflib.get_close_matches(name.casefold(), by_fold, n=most, cutoff=0.6)]

@@ -1,0 +1,210 @@
+"""A small strict decoder between frozen dataclasses and JSON or TOML.
+
+`decode` lists *every* fault of a file with its path and the nearest known key, and never guesses. `encode`
+leaves out what is not known (None): absent means not known, and null never means 0.
+
+A field may carry metadata: `quantity("B/s")` lets a file write `"2.0 TB/s"` (text, parsed) or a plain SI number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from rooflens.errors import BadFile, RooflensError, near
+from rooflens.units import parse as parse_unit
+
+T = TypeVar("T")
+_ABSENT = object()
+
+
+def quantity(unit: str, default: Any = dataclasses.MISSING) -> Any:
+    """A dataclass field that a file may write as text with this unit."""
+    return dataclasses.field(default=default, metadata={"unit": unit})
+
+
+def quantities(unit: str) -> Any:
+    """A dict field whose values a file may write as text with this unit; empty when absent."""
+    return dataclasses.field(default_factory=dict, metadata={"unit": unit})
+
+
+def decode(cls: type[T], data: object, where: str, schema: str | None = None) -> T:
+    """`data` (from JSON or TOML) as a `cls`. With `schema`, data["schema"] must be of that family.
+
+    Raises BadFile with one line a fault: unknown, missing or ill-typed keys, each with its path.
+    """
+    faults: list[str] = []
+    if schema is not None and isinstance(data, Mapping):
+        data = _check_schema(data, schema, faults)
+    value = _value(cls, data, "", faults, None)
+    if faults:
+        raise BadFile(where, faults)
+    return typing.cast("T", value)
+
+
+def encode(value: object) -> Any:
+    """Plain JSON types: dataclasses become objects without their None fields; NaN and infinity are refused."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        pairs = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
+        return {name: encode(v) for name, v in pairs if v is not None}
+    if isinstance(value, Mapping):
+        return {str(k): encode(v) for k, v in value.items() if v is not None}
+    if isinstance(value, (list, tuple)):
+        return [encode(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number that is not finite has no place in an artefact")
+    if hasattr(value, "tolist"):
+        return encode(value.tolist())
+    return value
+
+
+def _check_schema(data: Mapping[str, Any], schema: str, faults: list[str]) -> dict[str, Any]:
+    rest = {k: v for k, v in data.items() if k != "schema"}
+    found = data.get("schema")
+    family, _, newest = schema.rpartition("/")
+    if not isinstance(found, str) or found.rpartition("/")[0] != family:
+        faults.append(f"schema: expected {schema!r}, found {found!r}")
+    elif not found.rpartition("/")[2].isdigit() or int(found.rpartition("/")[2]) > int(newest):
+        faults.append(f"schema: {found!r} is newer than this rooflens reads ({schema!r}); upgrade rooflens")
+    return rest
+
+
+def _value(kind: Any, data: Any, path: str, faults: list[str], unit: str | None) -> Any:
+    origin = get_origin(kind)
+    if kind is Any:
+        return data
+    if origin in (Union, types.UnionType):
+        return _union(get_args(kind), data, path, faults, unit)
+    if origin is Literal:
+        return _literal(get_args(kind), data, path, faults)
+    if dataclasses.is_dataclass(kind):
+        return _record(kind, data, path, faults)
+    if origin in (tuple, list):
+        return _sequence(kind, data, path, faults, unit)
+    if origin in (dict, Mapping) or kind is dict:
+        return _mapping(kind, data, path, faults, unit)
+    return _scalar(kind, data, path, faults, unit)
+
+
+def _union(kinds: tuple[Any, ...], data: Any, path: str, faults: list[str], unit: str | None) -> Any:
+    if data is None and type(None) in kinds:
+        return None
+    options = [k for k in kinds if k is not type(None)]
+    if len(options) == 1:
+        return _value(options[0], data, path, faults, unit)
+    for kind in options:
+        mine: list[str] = []
+        value = _value(kind, data, path, mine, unit)
+        if not mine:
+            return value
+    faults.append(f"{path}: {_brief(data)} fits none of {', '.join(_name(k) for k in options)}")
+    return None
+
+
+def _literal(allowed: tuple[Any, ...], data: Any, path: str, faults: list[str]) -> Any:
+    if data in allowed:
+        return data
+    hint = near(str(data), [str(a) for a in allowed], 1)
+    wanted = f"did you mean {hint[0]!r}?" if hint else f"expected one of {', '.join(map(repr, allowed))}"
+    faults.append(f"{path}: {_brief(data)} is not allowed; {wanted}")
+    return None
+
+
+def _record(cls: Any, data: Any, path: str, faults: list[str]) -> Any:
+    if not isinstance(data, Mapping):
+        faults.append(f"{path or 'file'}: expected an object, found {_brief(data)}")
+        return None
+    known = _fields(cls)
+    for key in data:
+        if key not in known:
+            hint = near(str(key), known, 1)
+            faults.append(f"{_join(path, key)}: unknown key {key!r}" + (f", did you mean {hint[0]!r}?" if hint else ""))
+    before = len(faults)
+    values = {name: _field(field, kind, data, path, faults) for name, (field, kind) in known.items()}
+    given = {name: value for name, value in values.items() if value is not _ABSENT}
+    if len(faults) > before:
+        return None
+    try:
+        return cls(**given)
+    except (ValueError, RooflensError) as error:
+        faults.append(f"{path or 'file'}: {error}")
+        return None
+
+
+def _field(field: dataclasses.Field[Any], kind: Any, data: Mapping[str, Any], path: str, faults: list[str]) -> Any:
+    if field.name in data:
+        return _value(kind, data[field.name], _join(path, field.name), faults, field.metadata.get("unit"))
+    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+        faults.append(f"{_join(path, field.name)}: missing")
+    return _ABSENT
+
+
+def _sequence(kind: Any, data: Any, path: str, faults: list[str], unit: str | None) -> Any:
+    make: Callable[[list[Any]], Any] = tuple if get_origin(kind) is tuple else list
+    if not isinstance(data, (list, tuple)):
+        faults.append(f"{path}: expected a list, found {_brief(data)}")
+        return make([])
+    inner = get_args(kind)
+    fixed = get_origin(kind) is tuple and not (len(inner) == 2 and inner[1] is Ellipsis)
+    if fixed and len(inner) != len(data):
+        faults.append(f"{path}: expected {len(inner)} entries, found {len(data)}")
+        return make([])
+    kinds = inner if fixed else (inner[0],) * len(data)
+    return make([_value(k, v, f"{path}[{i}]", faults, unit) for i, (k, v) in enumerate(zip(kinds, data, strict=True))])
+
+
+def _mapping(kind: Any, data: Any, path: str, faults: list[str], unit: str | None) -> Any:
+    if not isinstance(data, Mapping):
+        faults.append(f"{path}: expected an object, found {_brief(data)}")
+        return {}
+    inner = get_args(kind)[1] if get_args(kind) else Any
+    return {str(k): _value(inner, v, _join(path, k), faults, unit) for k, v in data.items()}
+
+
+def _scalar(kind: Any, data: Any, path: str, faults: list[str], unit: str | None) -> Any:
+    if kind is float and unit and isinstance(data, str):
+        try:
+            return parse_unit(data, unit)
+        except RooflensError as error:
+            faults.append(f"{path}: {error}")
+            return None
+    if kind is float and isinstance(data, (int, float)) and not isinstance(data, bool):
+        return _finite(data, path, faults)
+    if isinstance(data, kind) and not (kind is int and isinstance(data, bool)):
+        return data
+    faults.append(f"{path}: expected {_name(kind)}, found {_brief(data)}")
+    return None
+
+
+def _finite(data: float, path: str, faults: list[str]) -> float:
+    try:
+        value = float(data)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        faults.append(f"{path}: {_brief(data)} is not a finite number")
+    return value
+
+
+@cache
+def _fields(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Any]]:
+    kinds = typing.get_type_hints(cls)
+    return {f.name: (f, kinds[f.name]) for f in dataclasses.fields(cls) if f.init}
+
+
+def _join(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)
+
+
+def _name(kind: Any) -> str:
+    return {float: "a number", int: "a whole number", str: "text", bool: "true or false"}.get(kind, str(kind))
+
+
+def _brief(data: object) -> str:
+    text = repr(data)
+    return text if len(text) <= 40 else text[:37] + "..."

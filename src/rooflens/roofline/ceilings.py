@@ -1,0 +1,115 @@
+"""A machine as a set of ceilings: one rate a resource, each with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from rooflens.errors import NoPath
+
+Kind = Literal["compute", "memory", "link", "launch", "power"]
+Origin = Literal["spec", "measured", "derived", "assumed"]
+Mode = Literal["burst", "sustained"]
+UNITS: dict[str, str] = {"compute": "FLOP/s", "memory": "B/s", "link": "B/s", "launch": "s", "power": "W"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """One rate that nothing on this machine exceeds.
+
+    value: FLOP/s for compute, byte/s for memory and link, seconds for launch, watts for power.
+    compute: `dtype` and `path` ("matrix" for tensor or matrix units, "vector" for CUDA cores and SIMD lanes).
+    memory:  `level` ("main", "L2", "L1" ...) and `access` ("read", "write", "copy", "triad"; None: any).
+    link:    `level` names it ("nvlink", "pcie", "network"); value is one direction.
+    launch:  `level` "device" (fixed cost a kernel) or "host" (cost a launch, a clock of its own).
+    0 means that the path does not exist; a ceiling that is not known is not in the list.
+    """
+
+    id: str
+    kind: Kind
+    value: float
+    origin: Origin
+    unit: str = ""
+    dtype: str | None = None
+    path: str | None = None
+    level: str | None = None
+    access: str | None = None
+    mode: Mode | None = None
+    working_set_bytes: float | None = None
+    clock_hz: float | None = None
+    power_w: float | None = None
+    throttle: str | None = None
+    trusted: bool = True
+    why_not: str | None = None
+    samples: tuple[float, ...] = ()
+    source: str | None = None
+    note: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.unit:
+            object.__setattr__(self, "unit", UNITS[self.kind])
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A set of ceilings with a name: a datasheet, a measured profile or a person's own, behind one interface."""
+
+    name: str
+    title: str
+    ceilings: tuple[Ceiling, ...]
+    memory_bytes: float | None = None
+    peak_basis: str = "dense"
+    sources: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    price_usd_per_hour: float | None = None
+    sparse_multiplier: float | None = None
+    compute_capability: str | None = None
+    link: str | None = None
+    assumed: Mapping[str, str] = field(default_factory=dict)
+
+    def find(self, kind: Kind, **wanted: str | None) -> list[Ceiling]:
+        """The trusted ceilings of this kind whose given fields match, fastest first."""
+        found = [
+            c
+            for c in self.ceilings
+            if c.kind == kind and c.trusted and all(getattr(c, k) == v for k, v in wanted.items() if v is not None)
+        ]
+        return sorted(found, key=lambda c: -c.value)
+
+    def compute(self, dtype: str, path: str | None = None) -> Ceiling:
+        """The compute roof of `dtype` (the faster path unless one is named). Raises NoPath, saying which kind of no."""
+        return self._only(self.find("compute", dtype=dtype, path=path), f"{dtype} arithmetic", path)
+
+    def memory(self, access: str = "read", level: str = "main") -> Ceiling:
+        """The slope for this access of this level; a datasheet gives one figure for every access."""
+        same = self.find("memory", level=level)
+        fitting = [c for c in same if c.access in (access, None)] or same
+        return self._only(fitting, f"{access} bandwidth of {level} memory", None)
+
+    def the_link(self, level: str | None = None) -> Ceiling:
+        """The link roof in one direction, the machine's own scale-up link unless one is named."""
+        return self._only(self.find("link", level=level or self.link), f"{level or self.link or 'scale-up'} link", None)
+
+    def launch_s(self, level: str = "device") -> float:
+        """Seconds a kernel costs apart from its work; 0 on a machine whose launch cost nobody measured (a floor)."""
+        found = self.find("launch", level=level)
+        return min((c.value for c in found), default=0.0)
+
+    def has(self, dtype: str) -> bool | None:
+        """Whether this machine computes in `dtype`: True, False (no such path) or None (not known)."""
+        found = self.find("compute", dtype=dtype)
+        return None if not found else found[0].value > 0
+
+    def with_ceilings(self, more: Iterable[Ceiling]) -> Machine:
+        """The same machine with these ceilings in place of those with equal ids."""
+        new = {c.id: c for c in more}
+        kept = tuple(new.pop(c.id, c) for c in self.ceilings)
+        return replace(self, ceilings=kept + tuple(new.values()))
+
+    def _only(self, found: list[Ceiling], what: str, path: str | None) -> Ceiling:
+        if not found:
+            raise NoPath(f"{self.name}: the rate of {what} is not known; give it as --on {self.name},NAME=RATE")
+        if found[0].value <= 0:
+            raise NoPath(f"{self.name} has no {what}" + (f" on its {path} units" if path else ""))
+        return found[0]

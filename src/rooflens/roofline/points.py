@@ -1,0 +1,28 @@
+"""A placed point: one operator's cost set against a machine's ceilings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One operator on the roofline.
+
+    flops_per_s is achieved when a clock said so (`measured`), else attainable. share_of_peak is of the compute
+    roof of `dtype`, dense. intensity is absent when no bytes move.
+    """
+
+    name: str
+    dtype: str
+    flops: float
+    bytes: float
+    time_s: float
+    flops_per_s: float
+    attainable_flops_per_s: float
+    share_of_peak: float
+    bound: str
+    regime: str
+    measured: bool = False
+    intensity_flops_per_byte: float | None = None
+    note: str | None = None

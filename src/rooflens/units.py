@@ -1,0 +1,100 @@
+"""The two doors between text with units and plain SI floats: `parse` and `show`.
+
+Inside the program every number is SI (byte, FLOP, second, hertz, watt) with its unit in its name.
+GB is 1e9 bytes, GiB is 2**30; Gb/s is bits and becomes bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from rooflens.errors import RooflensError
+
+_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_SMALL = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+
+# unit -> (prefixes it takes, other spellings with their factor)
+_UNITS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
+    "B": (_DECIMAL | _BINARY, {}),
+    "B/s": (_DECIMAL | _BINARY, {"b/s": 0.125, "bit/s": 0.125, "bps": 0.125}),
+    "FLOP": (_DECIMAL, {"FLOPs": 1.0, "OP": 1.0}),
+    "FLOP/s": (_DECIMAL, {"FLOPS": 1.0, "FLOPs/s": 1.0, "OP/s": 1.0, "op/s": 1.0, "OPS": 1.0}),
+    "FLOP/B": (_DECIMAL, {"FLOP/byte": 1.0}),
+    "s": ({"": 1.0} | _SMALL, {"min": 60.0, "h": 3600.0}),
+    "Hz": (_DECIMAL, {}),
+    "W": (_DECIMAL | {"m": 1e-3}, {}),
+    "J": (_DECIMAL | _SMALL, {}),
+    "bits": ({"": 1.0}, {"bit": 1.0, "bpw": 1.0}),
+    "tok/s": (_DECIMAL, {"tokens/s": 1.0}),
+    "USD/h": ({"": 1.0}, {"$/h": 1.0}),
+}
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+
+
+def parse(text: str, unit: str) -> float:
+    """`parse("80 GB", "B")` is 8e10; the unit must be written, and must be of the asked kind.
+
+    Raises RooflensError for a missing, unknown or wrongly cased unit, and for a number that is not finite.
+    """
+    match = _NUMBER.fullmatch(text)
+    if not match:
+        raise RooflensError(f"{text!r} is not a number with a unit; write it like {_example(unit)!r}")
+    value = float(match[1].replace("_", "").replace(",", ""))
+    factor = _spellings(unit).get(match[2])
+    if factor is None:
+        raise RooflensError(_wrong_unit(text, match[2], unit))
+    if not math.isfinite(value * factor):
+        raise RooflensError(f"{text!r} is not a finite number of {unit}")
+    return value * factor
+
+
+def show(value: float, unit: str, digits: int = 4) -> str:
+    """`show(8e10, "B")` is "80 GB": decimal prefixes, `digits` significant digits, never an exponent in range."""
+    if math.isnan(value):
+        return f"unknown {unit}"
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}infinite {unit}"
+    prefixes = {name: factor for name, factor in _UNITS[unit][0].items() if not name.endswith("i") and name != "µ"}
+    rounded = float(f"{value:.{digits}g}")
+    fitting = [(f, name) for name, f in prefixes.items() if f <= abs(rounded) * (1 + 1e-12)]
+    factor, name = max(fitting) if fitting else (min((f, n) for n, f in prefixes.items()) if value else (1.0, ""))
+    return f"{_plain(rounded / factor, digits)} {name}{unit}"
+
+
+def show_binary(value: float, digits: int = 4) -> str:
+    """Bytes with binary prefixes: `show_binary(2**31)` is "2 GiB"."""
+    fitting = [(f, n) for n, f in _BINARY.items() if f <= abs(value)]
+    factor, name = max(fitting) if fitting else (1.0, "")
+    return f"{_plain(value / factor, digits)} {name}B"
+
+
+def percent(ratio: float, digits: int = 3) -> str:
+    """A ratio as per cent with `digits` significant digits: `percent(0.00339)` is "0.339 %"."""
+    return f"{_plain(100 * ratio, digits)} %"
+
+
+def _plain(value: float, digits: int) -> str:
+    text = f"{value:.{digits}g}"
+    if "e" in text:
+        text = f"{float(text):.12f}" if abs(value) < 1 else f"{float(text):.0f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _spellings(unit: str) -> dict[str, float]:
+    prefixes, others = _UNITS[unit]
+    bases = {unit: 1.0} | others
+    return {p + base: f * extra for p, f in prefixes.items() for base, extra in bases.items()}
+
+
+def _example(unit: str) -> str:
+    return {"B": "80 GB", "B/s": "2.0 TB/s", "FLOP/s": "989 TFLOP/s", "s": "50 ms", "W": "700 W"}.get(unit, f"1 {unit}")
+
+
+def _wrong_unit(text: str, written: str, unit: str) -> str:
+    if not written:
+        return f"{text!r} has no unit; write it like {_example(unit)!r}"
+    same = [s for s in _spellings(unit) if s.casefold() == written.casefold()]
+    hint = f"; did you mean {same[0]!r}?" if same else f"; write it like {_example(unit)!r}"
+    return f"{text!r}: {written!r} is not a unit of {unit}{hint}"
