@@ -24,6 +24,7 @@ class Ceiling:
     link:    `level` names it ("nvlink", "pcie", "network"); value is one direction.
     launch:  `level` "device" (fixed cost a kernel) or "host" (cost a launch, a clock of its own).
     0 means that the path does not exist; a ceiling that is not known is not in the list.
+    best: the best of `samples` (both in `unit`) where it was measured; `value` is then their median.
     """
 
     id: str
@@ -43,12 +44,18 @@ class Ceiling:
     trusted: bool = True
     why_not: str | None = None
     samples: tuple[float, ...] = ()
+    best: float | None = None
     source: str | None = None
     note: str | None = None
 
     def __post_init__(self) -> None:
         if not self.unit:
             object.__setattr__(self, "unit", UNITS[self.kind])
+
+    @property
+    def floor_value(self) -> float:
+        """What a floor may count on: the best sample, or the value where none was kept."""
+        return self.value if self.best is None else self.best
 
 
 @dataclass(frozen=True, slots=True)

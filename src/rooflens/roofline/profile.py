@@ -1,0 +1,178 @@
+"""What was measured on one machine: the device, its ceilings, and how far to believe them.
+
+Ceiling ids: `compute/PATH/DTYPE/burst`, `.../sustained`, `.../peak` (derived from the clock, never measured),
+`memory/LEVEL/ACCESS`, `launch/device`. Samples are in the ceiling's own unit, in the order they were taken.
+`value` is the median (what to expect), `best` the best sample (what a floor may use).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rooflens.roofline.ceilings import Ceiling, Machine
+
+SCHEMA = "rooflens/profile/1"
+METHOD = 1  # raise it when the way of measuring changes so that figures no longer compare
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """One cache level as the system shows it; `bytes` is one instance, `instances` those the process may use."""
+
+    level: str
+    bytes: float
+    instances: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What was measured. Absent fields are not known.
+
+    threads: how many workers each measurement uses. clock_hz: what a core ran at while busy, measured.
+    clock_limit_hz: what the system says it may reach. distrust: sentences, each a reason to doubt what is shown here.
+    """
+
+    name: str
+    kind: Literal["cpu", "gpu"]
+    threads: int = 1
+    cores: int | None = None
+    memory_bytes: float | None = None
+    clock_hz: float | None = None
+    clock_limit_hz: float | None = None
+    caches: tuple[Cache, ...] = ()
+    isa: tuple[str, ...] = ()
+    virtualised: bool | None = None
+    hypervisor: str | None = None
+    blas: str | None = None
+    blas_version: str | None = None
+    blas_kernel: str | None = None
+    blas_threads: int | None = None
+    compiler: str | None = None
+    system: str | None = None
+    driver: str | None = None
+    runtime: str | None = None
+    compute_capability: str | None = None
+    power_limit_w: float | None = None
+    ecc: bool | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
+    distrust: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What a report prints: the maker's name, and for a CPU how many of its cores were used."""
+        if self.kind == "gpu":
+            return self.name
+        return f"{self.name} ({self.threads} core{'' if self.threads == 1 else 's'})"
+
+    @property
+    def largest_cache_bytes(self) -> float | None:
+        """All instances of the largest level together, as shown; a virtual machine may own less."""
+        return max((c.bytes * c.instances for c in self.caches), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether others disturbed one measurement.
+
+    cpu_share: CPU time of this process / (threads x wall), 1 when nobody else ran. pressure: share of time that some
+    task waited for a CPU in the ten seconds before the start. steal: share of CPU time that the hypervisor gave away.
+    """
+
+    id: str
+    cpu_share: float | None = None
+    involuntary_switches: int | None = None
+    pressure: float | None = None
+    steal: float | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GemmPoint:
+    """One measured product, (M x K) by (K x N), as an operator point: time_s is the median of samples_s."""
+
+    name: str
+    dtype: str
+    m: int
+    n: int
+    k: int
+    time_s: float
+    best_s: float
+    samples_s: tuple[float, ...] = ()
+    path: str | None = None
+    trusted: bool = True
+    why_not: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionPoint:
+    """Decode attention of one token over `context` cached tokens, all layers: scores, softmax, values.
+
+    Not timed: projections and the cache write. time_s is the median of `count` repetitions; samples_s keeps at most
+    a thousand of them. calls: library calls in one repetition, each paying the launch cost.
+    """
+
+    dtype: str
+    context: int
+    layers: int
+    width: int
+    heads: int
+    time_s: float
+    best_s: float
+    count: int
+    calls: int
+    relative_error: float
+    converged: bool = True
+    samples_s: tuple[float, ...] = ()
+    implementation: str | None = None
+    trusted: bool = True
+    why_not: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The artefact of `measure`. Untrusted ceilings stay in it with their reason; `machine` leaves them out.
+
+    skipped: what could not be measured here, each with its reason. complete: False when time ran out first.
+    contention, throttle: one sentence each when something was noticed.
+    """
+
+    device: Device
+    ceilings: tuple[Ceiling, ...]
+    seed: int
+    started: str
+    duration_s: float
+    method: int = METHOD
+    versions: Mapping[str, str] = field(default_factory=dict)
+    budget_s: float | None = None
+    quick: bool = False
+    complete: bool = True
+    contention: str | None = None
+    throttle: str | None = None
+    gates: tuple[Gate, ...] = ()
+    gemms: tuple[GemmPoint, ...] = ()
+    notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    def machine(self, name: str = "here") -> Machine:
+        """The measured, trusted ceilings as a machine; derived peaks and refused figures stay behind."""
+        kept = tuple(c for c in self.ceilings if c.trusted and c.origin == "measured")
+        return Machine(
+            name=name,
+            title=self.device.title,
+            ceilings=kept,
+            memory_bytes=self.device.memory_bytes,
+            peak_basis="dense, measured with random data",
+            sources=(f"measured {self.started}, method {self.method}",),
+            notes=self.notes,
+            compute_capability=self.device.compute_capability,
+        )
+
+    def ceiling(self, id: str) -> Ceiling | None:
+        """The ceiling of this id, trusted or not."""
+        return next((c for c in self.ceilings if c.id == id), None)
+
+    def refused(self) -> tuple[Ceiling, ...]:
+        """Measured ceilings nobody should use, each with its `why_not`."""
+        return tuple(c for c in self.ceilings if c.origin == "measured" and not c.trusted)
