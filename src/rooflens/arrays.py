@@ -22,9 +22,9 @@ def letter(value: Any) -> Number:
     """A number or a sequence as float or float64 array: the one entrance, since integer arrays wrap silently."""
     if isinstance(value, _SCALARS):
         return float(value)
-    import numpy
+    import numpy as np
 
-    array = numpy.asarray(value, dtype=numpy.float64)
+    array = np.asarray(value, dtype=np.float64)
     return float(array) if array.ndim == 0 else array
 
 
@@ -57,9 +57,9 @@ def all_of(condition: Any) -> bool:
 def _pair(name: str, a: Number, b: Number) -> Number:
     if isinstance(a, _SCALARS) and isinstance(b, _SCALARS):
         return max(a, b) if name == "maximum" else min(a, b)
-    import numpy
+    import numpy as np
 
-    result: Number = getattr(numpy, name)(a, b)
+    result: Number = getattr(np, name)(a, b)
     return result
 
 

@@ -24,6 +24,7 @@ class Dtype:
 
     @property
     def bytes(self) -> float:
+        """Bytes a stored value, scales included."""
         return self.bits / 8
 
 
