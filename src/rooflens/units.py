@@ -41,13 +41,13 @@ def parse(text: str, unit: str) -> float:
     match = _NUMBER.fullmatch(text)
     if not match:
         raise RooflensError(f"{text!r} is not a number with a unit; write it like {_example(unit)!r}")
-    value = float(match[1].replace("_", "").replace(",", ""))
     factor = _spellings(unit).get(match[2])
     if factor is None:
         raise RooflensError(_wrong_unit(text, match[2], unit))
-    if not math.isfinite(value * factor):
+    value = _times(match[1].replace("_", "").replace(",", ""), factor)
+    if not math.isfinite(value):
         raise RooflensError(f"{text!r} is not a finite number of {unit}")
-    return value * factor
+    return value
 
 
 def show(value: float, unit: str, digits: int = 4) -> str:
@@ -73,6 +73,15 @@ def show_binary(value: float, digits: int = 4) -> str:
 def percent(ratio: float, digits: int = 3) -> str:
     """A ratio as per cent with `digits` significant digits: `percent(0.00339)` is "0.339 %"."""
     return f"{_plain(100 * ratio, digits)} %"
+
+
+def _times(number: str, factor: float) -> float:
+    """Number x factor, to the bit for powers of ten: "66.9 T" is 66.9e12, which 66.9 * 1e12 is not."""
+    power = round(math.log10(factor))
+    mantissa, _, exponent = number.lower().partition("e")
+    if float(f"1e{power}") != factor or len(exponent) > 4:
+        return float(number) * factor
+    return float(f"{mantissa}e{int(exponent or 0) + power}")
 
 
 def _plain(value: float, digits: int) -> str:
