@@ -1,0 +1,138 @@
+"""What an operator needs: a small value, additive, with no time in it; and how a row is counted into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+
+from rooflens.arrays import Number
+from rooflens.dtypes import Dtype
+from rooflens.operators.letters import Letters
+from rooflens.operators.rows import Part, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Demand on a machine. `flops` are tensor contractions by math dtype; vector work is `vector_flops`.
+
+    Bytes are read + written: weights and KV (with recurrent state) read, activations both. Link bytes are what one
+    device sends. Not counted: cache misses, padding, the instruction stream.
+    """
+
+    flops: Mapping[str, Number] = field(default_factory=dict)
+    vector_flops: Number = 0.0
+    weight_bytes: Number = 0.0
+    kv_bytes: Number = 0.0
+    activation_bytes: Number = 0.0
+    link_bytes: Number = 0.0
+    launches: float = 0.0
+
+    @property
+    def total_flops(self) -> Number:
+        """Tensor FLOPs over all math dtypes."""
+        return sum(self.flops.values(), 0.0)
+
+    @property
+    def streamed_bytes(self) -> Number:
+        """What must come from main memory whatever the software: weights, KV, recurrent state."""
+        return self.weight_bytes + self.kv_bytes
+
+    @property
+    def bytes(self) -> Number:
+        """Every byte to or from main memory."""
+        return self.streamed_bytes + self.activation_bytes
+
+    def __add__(self, other: Cost) -> Cost:
+        keys = (*self.flops, *(k for k in other.flops if k not in self.flops))
+        return Cost(
+            {k: self.flops.get(k, 0.0) + other.flops.get(k, 0.0) for k in keys},
+            self.vector_flops + other.vector_flops,
+            self.weight_bytes + other.weight_bytes,
+            self.kv_bytes + other.kv_bytes,
+            self.activation_bytes + other.activation_bytes,
+            self.link_bytes + other.link_bytes,
+            self.launches + other.launches,
+        )
+
+    def __mul__(self, times: float) -> Cost:
+        return Cost(
+            {k: v * times for k, v in self.flops.items()},
+            self.vector_flops * times,
+            self.weight_bytes * times,
+            self.kv_bytes * times,
+            self.activation_bytes * times,
+            self.link_bytes * times,
+            self.launches * times,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What is stored and what is computed, part by part.
+
+    weights, kv, activations: the stored formats; `stored_parts` holds the parts that differ from `weights` (a head left
+    in 16 bit, say). `math`: the format each part is computed in, "" standing for all others.
+    """
+
+    weights: Dtype
+    kv: Dtype
+    activations: Dtype
+    stored_parts: Mapping[str, Dtype] = field(default_factory=dict)
+    math: Mapping[str, str] = field(default_factory=dict)
+
+    def stored(self, part: Part) -> Dtype:
+        """The format the weights of this part are stored in."""
+        return self.stored_parts.get(part, self.weights)
+
+    def math_of(self, part: Part) -> str:
+        """The format this part is computed in."""
+        return self.math.get(part) or self.math.get("") or self.activations.math
+
+
+def cost_of(row: Row, letters: Letters, precision: Precision) -> Cost:
+    """A row counted: FLOPs on its unit, bytes by where each operand lives. Letters may be arrays."""
+    x, w, y = row.sizes(letters)
+    act = precision.activations.bytes
+    flops = row.flops(letters)
+    moved = (x * act if "x" in row.touches else 0.0) + (y * act if "y" in row.touches else 0.0)
+    second = w * _stored_bytes(row, precision) if "w" in row.touches else 0.0
+    weight = second if row.home in ("weight", "tied") else 0.0
+    kv = {"kv": second, "state": 2 * second}.get(row.home, 0.0)
+    if row.home == "act":
+        moved = moved + second
+    if row.home == "table" and "w" in row.touches:
+        moved = moved + y * precision.stored(row.part).bytes
+    return Cost(
+        flops={precision.math_of(row.part): flops} if row.contracts else {},
+        vector_flops=0.0 if row.contracts else flops,
+        weight_bytes=weight,
+        kv_bytes=kv,
+        activation_bytes=moved,
+        link_bytes=x * w * act if row.home == "link" else 0.0,
+        launches=0.0 if row.rides else 1.0,
+    )
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """The sum of costs."""
+    return reduce(Cost.__add__, costs, Cost())
+
+
+def kernels(rows: Iterable[Row]) -> list[tuple[Row, ...]]:
+    """Rows grouped into what is priced and launched: a row and the rows that ride with it."""
+    groups: list[list[Row]] = []
+    for row in rows:
+        if row.rides and groups:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return [tuple(group) for group in groups]
+
+
+def _stored_bytes(row: Row, precision: Precision) -> float:
+    if row.home == "kv":
+        return precision.kv.bytes
+    if row.home in ("act", "link"):
+        return precision.activations.bytes
+    return precision.stored(row.part).bytes

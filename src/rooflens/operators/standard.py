@@ -1,0 +1,65 @@
+"""The rows that most models share, and operators that stand alone.
+
+FLOPs a point on the vector unit, by convention: bias and residual 1, rotary 3 (two products, one sum), softmax 5
+(max, subtract, exponential, sum, divide), RMS norm 4, layer norm 8, gated activation 5. Source: operation counts.
+"""
+
+from __future__ import annotations
+
+from rooflens.operators.rows import Home, Part, Row
+
+SOFTMAX_FLOPS = 5.0
+RMS_NORM_FLOPS = 4.0
+LAYER_NORM_FLOPS = 8.0
+ROTARY_FLOPS = 3.0
+ACTIVATION_FLOPS = 4.0
+GATED_FLOPS = 5.0
+
+
+def linear(name: str, spec: str, part: Part = "linear", home: Home = "weight") -> Row:
+    """A matrix product against stored weights, a kernel of its own."""
+    return Row(name, spec, home, part)
+
+
+def bias(name: str, width: str, tokens: str = "B T") -> Row:
+    """A vector added to the output of the row before."""
+    return Row(name, f"{tokens} {width}, {width} -> {tokens} {width}", "weight", "norm", "w", 1.0, rides=True)
+
+
+def norm(name: str, width: str = "D", tokens: str = "B T", *, layer_norm: bool = False) -> Row:
+    """RMS or layer norm with learned weights, riding with its neighbour: only its weights move."""
+    flops = LAYER_NORM_FLOPS if layer_norm else RMS_NORM_FLOPS
+    last = width.rsplit(maxsplit=1)[-1]
+    return Row(name, f"{tokens} {width}, {last} -> {tokens} {width}", "weight", "norm", "w", flops, rides=True)
+
+
+def vector(name: str, spec: str, flops_per_point: float) -> Row:
+    """Element-wise work that stays on chip, riding with the row before."""
+    return Row(name, spec, "none", "elementwise", "", flops_per_point, rides=True)
+
+
+def attention(form: str = "flash") -> tuple[Row, ...]:
+    """Grouped-query attention over a cache: scores, softmax, values.
+
+    flash: one kernel, the scores stay on chip. unfused: three kernels, the scores are written, read, normalised,
+    written and read again. fused-softmax: two kernels, the scores are written and read once.
+    """
+    scores, values = "B T K G W, B [S] K W -> B T K G P", "B T K G P, B [S] K W -> B T K G W"
+    soft = "B T K G P -> B T K G P"
+    fused = form == "flash"
+    return (
+        Row("scores", scores, "kv", "attend", "xw" if fused else "xwy"),
+        Row(
+            "softmax", soft, "none", "elementwise", "xy" if form == "unfused" else "", SOFTMAX_FLOPS, form != "unfused"
+        ),
+        Row("values", values, "kv", "attend", "wy" if fused else "xwy", rides=fused),
+    )
+
+
+ALONE: dict[str, Row] = {
+    "gemm": Row("gemm", "B D, D F -> B F"),
+    "elementwise": Row("elementwise", "N -> N", "none", "elementwise", "xy", 1.0),
+    "softmax": Row("softmax", "N -> N", "none", "elementwise", "xy", SOFTMAX_FLOPS),
+    "rmsnorm": Row("rmsnorm", "N -> N", "none", "norm", "xy", RMS_NORM_FLOPS),
+    "layernorm": Row("layernorm", "N -> N", "none", "norm", "xy", LAYER_NORM_FLOPS),
+}

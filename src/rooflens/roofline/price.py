@@ -1,0 +1,142 @@
+"""The one idea, once: time is at least the largest of demand over rate. Everything that names a time calls this.
+
+A kernel's price is the largest of its resources' times; a step's is the sum over its kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rooflens.arrays import Number, is_array, maximum
+from rooflens.errors import NoPath
+from rooflens.operators.cost import Cost, total
+from rooflens.roofline.ceilings import Machine
+from rooflens.workload import Operator
+
+VECTOR_MATH = "fp32"  # softmax, norms and scans are computed in fp32 on the vector unit
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """One operator priced, `count` times. times_s: seconds by resource (compute:bf16, vector, memory, link).
+
+    time_s is one kernel's floor; launch_s, beside it, is what starting it costs. unpriced: demands whose rate is not
+    known, each a sentence; they are said, never free in silence.
+    """
+
+    name: str
+    count: int
+    cost: Cost
+    times_s: Mapping[str, Number]
+    time_s: Number
+    launch_s: float = 0.0
+    unpriced: tuple[str, ...] = ()
+
+    @property
+    def bound(self) -> str:
+        """compute, memory or link: the resource that gives the largest time, of one point (not of arrays)."""
+        return kind_of(max(self.times_s, key=lambda r: float(self.times_s[r]))) if self.times_s else "none"
+
+
+@dataclass(frozen=True, slots=True)
+class StepPrice:
+    """A step priced. floor_s: sum over kernels of the largest demand over rate.
+
+    floor_overlapped_s: largest over resources of the sums, what perfect overlap between kernels would give.
+    """
+
+    kernels: tuple[Priced, ...]
+    cost: Cost
+    floor_s: Number
+    floor_overlapped_s: Number
+    launch_s: float
+
+    @property
+    def shares_s(self) -> dict[str, float]:
+        """Seconds of the step by what binds each kernel."""
+        shares: dict[str, float] = {}
+        for kernel in self.kernels:
+            shares[kernel.bound] = shares.get(kernel.bound, 0.0) + kernel.count * float(_scalar(kernel.time_s))
+        return shares
+
+    @property
+    def bound(self) -> str:
+        """The resource that binds the largest share of the time."""
+        shares = self.shares_s
+        return max(shares, key=lambda kind: shares[kind]) if shares else "none"
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """What was left out for want of a rate, each once."""
+        return tuple(dict.fromkeys(sentence for kernel in self.kernels for sentence in kernel.unpriced))
+
+
+def kind_of(resource: str) -> str:
+    """`compute:bf16` and `vector` are compute; memory and link are themselves."""
+    return "compute" if resource.startswith(("compute", "vector")) else resource
+
+
+def times(cost: Cost, machine: Machine, *, activations: bool = True) -> tuple[dict[str, Number], tuple[str, ...]]:
+    """Seconds each resource needs for `cost`, and what could not be priced.
+
+    Weights and KV are charged at the read rate, activations (unless left out) at the copy rate.
+    Raises NoPath for contractions or links that the machine cannot do, or whose rate is not known.
+    """
+    out: dict[str, Number] = {}
+    for math, flops in cost.flops.items():
+        if _some(flops):
+            out[f"compute:{math}"] = flops / machine.compute(math).value
+    vector, unpriced = _vector(cost, machine)
+    if vector is not None:
+        out["vector"] = vector
+    memory = cost.streamed_bytes / machine.memory("read").value if _some(cost.streamed_bytes) else 0.0
+    if activations and _some(cost.activation_bytes):
+        memory = memory + cost.activation_bytes / machine.memory("copy").value
+    if _some(memory):
+        out["memory"] = memory
+    if _some(cost.link_bytes):
+        out["link"] = cost.link_bytes / machine.the_link().value
+    return out, unpriced
+
+
+def price(operator: Operator, machine: Machine, *, activations: bool = True) -> Priced:
+    """One kernel on one machine."""
+    by_resource, unpriced = times(operator.cost, machine, activations=activations)
+    time = maximum(by_resource.values()) if by_resource else 0.0
+    launch = operator.cost.launches * machine.launch_s()
+    return Priced(operator.name, operator.count, operator.cost, by_resource, time, launch, unpriced)
+
+
+def price_step(operators: Iterable[Operator], machine: Machine, *, activations: bool = True) -> StepPrice:
+    """A step on one machine. Without activations: the floor of predict (weights, KV, state), which may stay on chip."""
+    kernels = tuple(price(o, machine, activations=activations) for o in operators)
+    sums: dict[str, Number] = {}
+    for kernel in kernels:
+        for resource, seconds in kernel.times_s.items():
+            sums[resource] = sums.get(resource, 0.0) + kernel.count * seconds
+    return StepPrice(
+        kernels,
+        total(k.cost * k.count for k in kernels),
+        sum((k.count * k.time_s for k in kernels), 0.0),
+        maximum(sums.values()) if sums else 0.0,
+        sum(k.count * k.launch_s for k in kernels),
+    )
+
+
+def _vector(cost: Cost, machine: Machine) -> tuple[Number | None, tuple[str, ...]]:
+    if not _some(cost.vector_flops):
+        return None, ()
+    try:
+        return cost.vector_flops / machine.compute(VECTOR_MATH, "vector").value, ()
+    except NoPath:
+        what = f"the vector {VECTOR_MATH} rate of {machine.name} is not known"
+        return None, (f"vector work (norms, softmax, rotary) is left out: {what}",)
+
+
+def _some(demand: Number) -> bool:
+    return is_array(demand) or bool(demand > 0)
+
+
+def _scalar(value: Number) -> float:
+    return float(value)
