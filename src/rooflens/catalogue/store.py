@@ -1,0 +1,152 @@
+"""The catalogue's own data files, read once. Facts live in data/; this module only finds and decodes them.
+
+An accelerator file is a run of `[[accelerator]]` tables. One table is decoded without parsing the others: files are
+cut at the table headers (which our data never has inside a text), so that naming one chip costs one small parse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rooflens.catalogue.record import Accelerator
+from rooflens.catalogue.tables import Achieved, ArchRate, IsaRate, Source
+from rooflens.errors import BadFile, Unknown
+from rooflens.records import decode
+
+T = TypeVar("T")
+DATA = Path(__file__).with_name("data")
+_HEADER = "[[accelerator]]\n"
+_LINE = re.compile(r"^(id|name|aliases|shared_names) = .*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One accelerator table, not yet decoded, and the names that it answers to."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    shared_names: tuple[str, ...]
+
+
+def accelerators() -> tuple[Accelerator, ...]:
+    """Every accelerator of the catalogue, file by file in the order of the files."""
+    return tuple(by_id(id) for id in _tables())
+
+
+def ids() -> tuple[str, ...]:
+    """Every id, in the order of `accelerators`."""
+    return tuple(_tables())
+
+
+@cache
+def by_id(id: str) -> Accelerator:
+    """The accelerator with exactly this id. Raises KeyError."""
+    where, table = _tables()[id]
+    (found,) = _accelerators(f"{_HEADER}{table}", where)
+    return found
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """The names of every accelerator, without decoding its facts."""
+    named = (_toml("\n".join(m[0] for m in _LINE.finditer(table)), where) for where, table in _tables().values())
+    return tuple(
+        Entry(n["id"], n["name"], tuple(n.get("aliases", ())), tuple(n.get("shared_names", ()))) for n in named
+    )
+
+
+def accelerator_from_toml(text: str, where: str) -> Accelerator:
+    """A person's own machine: one `[accelerator]` or `[[accelerator]]` table, as in the catalogue's files.
+
+    Only `id` is required. Without `sources` its numbers are assumed, and say so. Raises BadFile with every fault.
+    """
+    found = _accelerators(text, where)
+    if len(found) != 1:
+        raise BadFile(where, [f"expected one [accelerator] table, found {len(found)}"])
+    return found[0]
+
+
+@cache
+def arch_rates() -> Mapping[str, ArchRate]:
+    """Operations a clock and unit by architecture variant."""
+    return {rate.key: rate for rate in _rows(ArchRate, "arch_rates.toml", "arch")}
+
+
+@cache
+def cpu_isa_rates() -> Mapping[str, IsaRate]:
+    """Operations a cycle and core by CPU instruction set."""
+    return {rate.key: rate for rate in _rows(IsaRate, "cpu_isa_rates.toml", "isa")}
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Every place that a fact of the catalogue comes from."""
+    return {source.key: source for source in _rows(Source, "sources.toml", "source")}
+
+
+def source(key: str) -> Source:
+    """The source called `key`. Raises Unknown with near matches."""
+    if key not in sources():
+        raise Unknown("source", key, sources())
+    return sources()[key]
+
+
+def achievable(id: str | None = None) -> tuple[Achieved, ...]:
+    """What was measured on the accelerator `id` (on all of them: None); empty when nobody's figure is known."""
+    return tuple(row for row in _achieved() if id in (None, row.id))
+
+
+@cache
+def _achieved() -> tuple[Achieved, ...]:
+    import csv
+
+    rows: list[Achieved] = []
+    with (DATA / "achievable.csv").open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file), start=2):
+            given = {k: float(v) if k in ("value", "peak_used") else v for k, v in row.items() if v}
+            rows.append(decode(Achieved, given, f"achievable.csv, line {number}"))
+    return tuple(rows)
+
+
+@cache
+def _tables() -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
+    for path in sorted((DATA / "accelerators").glob("*.toml")):
+        for table in path.read_text(encoding="utf-8").split(_HEADER)[1:]:
+            id = table[table.index('"') + 1 : table.index('"\n')]
+            if id in found:
+                raise BadFile(path.name, [f"the id {id!r} is also in {found[id][0]}"])
+            found[id] = (path.name, table)
+    return found
+
+
+def _accelerators(text: str, where: str) -> tuple[Accelerator, ...]:
+    data = _toml(text, where)
+    if isinstance(data.get("accelerator"), dict):
+        data["accelerator"] = [data["accelerator"]]
+    return decode(_File, data, where).accelerator
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    accelerator: tuple[Accelerator, ...] = ()
+
+
+def _rows(kind: type[T], name: str, table: str) -> tuple[T, ...]:
+    rows = _toml((DATA / name).read_text(encoding="utf-8"), name)[table]
+    return decode(tuple[kind, ...], rows, name)  # type: ignore[valid-type]
+
+
+def _toml(text: str, where: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadFile(where, [f"not TOML: {error}"]) from None
