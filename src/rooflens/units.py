@@ -12,17 +12,17 @@ import re
 from rooflens.errors import RooflensError
 
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
-_SMALL = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3}
+_SMALL = {"n": 1e-9, "u": 1e-6, "\u00b5": 1e-6, "\u03bc": 1e-6, "m": 1e-3}  # both signs that look like micro
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
 
-# unit -> (prefixes it takes, other spellings with their factor)
+# unit -> (prefixes it takes, other spellings with their factor, which take them too)
 _UNITS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "B": (_DECIMAL | _BINARY, {}),
     "B/s": (_DECIMAL | _BINARY, {"b/s": 0.125, "bit/s": 0.125, "bps": 0.125}),
     "FLOP": (_DECIMAL, {"FLOPs": 1.0, "OP": 1.0}),
     "FLOP/s": (_DECIMAL, {"FLOPS": 1.0, "FLOPs/s": 1.0, "OP/s": 1.0, "op/s": 1.0, "OPS": 1.0}),
     "FLOP/B": (_DECIMAL, {"FLOP/byte": 1.0}),
-    "s": ({"": 1.0} | _SMALL, {"min": 60.0, "h": 3600.0}),
+    "s": ({"": 1.0} | _SMALL, {}),
     "Hz": (_DECIMAL, {}),
     "W": (_DECIMAL | {"m": 1e-3}, {}),
     "J": (_DECIMAL | _SMALL, {}),
@@ -30,13 +30,15 @@ _UNITS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "tok/s": (_DECIMAL, {"tokens/s": 1.0}),
     "USD/h": ({"": 1.0}, {"$/h": 1.0}),
 }
+_WORDS = {"s": {"min": 60.0, "h": 3600.0}}  # whole words: no prefix
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
 
 
 def parse(text: str, unit: str) -> float:
     """`parse("80 GB", "B")` is 8e10; the unit must be written, and must be of the asked kind.
 
-    Raises RooflensError for a missing, unknown or wrongly cased unit, and for a number that is not finite.
+    Raises RooflensError for a missing, unknown or wrongly cased unit, and for a number that is negative or not
+    finite: an amount or a rate is neither.
     """
     match = _NUMBER.fullmatch(text)
     if not match:
@@ -47,6 +49,8 @@ def parse(text: str, unit: str) -> float:
     value = _times(match[1].replace("_", "").replace(",", ""), factor)
     if not math.isfinite(value):
         raise RooflensError(f"{text!r} is not a finite number of {unit}")
+    if value < 0:
+        raise RooflensError(f"{text!r} is negative; an amount or a rate of {unit} is at least 0")
     return value
 
 
@@ -56,7 +60,7 @@ def show(value: float, unit: str, digits: int = 4) -> str:
         return f"unknown {unit}"
     if math.isinf(value):
         return f"{'-' if value < 0 else ''}infinite {unit}"
-    prefixes = {name: factor for name, factor in _UNITS[unit][0].items() if not name.endswith("i") and name != "µ"}
+    prefixes = {name: factor for name, factor in _UNITS[unit][0].items() if name.isascii() and not name.endswith("i")}
     rounded = float(f"{value:.{digits}g}")
     fitting = [(f, name) for name, f in prefixes.items() if f <= abs(rounded) * (1 + 1e-12)]
     factor, name = max(fitting) if fitting else (min((f, n) for n, f in prefixes.items()) if value else (1.0, ""))
@@ -65,6 +69,8 @@ def show(value: float, unit: str, digits: int = 4) -> str:
 
 def show_binary(value: float, digits: int = 4) -> str:
     """Bytes with binary prefixes: `show_binary(2**31)` is "2 GiB"."""
+    if not math.isfinite(value):
+        return show(value, "B")
     fitting = [(f, n) for n, f in _BINARY.items() if f <= abs(value)]
     factor, name = max(fitting) if fitting else (1.0, "")
     return f"{_plain(value / factor, digits)} {name}B"
@@ -94,7 +100,7 @@ def _plain(value: float, digits: int) -> str:
 def _spellings(unit: str) -> dict[str, float]:
     prefixes, others = _UNITS[unit]
     bases = {unit: 1.0} | others
-    return {p + base: f * extra for p, f in prefixes.items() for base, extra in bases.items()}
+    return {p + base: f * extra for p, f in prefixes.items() for base, extra in bases.items()} | _WORDS.get(unit, {})
 
 
 def _example(unit: str) -> str:
@@ -105,5 +111,6 @@ def _wrong_unit(text: str, written: str, unit: str) -> str:
     if not written:
         return f"{text!r} has no unit; write it like {_example(unit)!r}"
     same = [s for s in _spellings(unit) if s.casefold() == written.casefold()]
-    hint = f"; did you mean {same[0]!r}?" if same else f"; write it like {_example(unit)!r}"
+    meant = " or ".join(repr(s) for s in same)  # gb/s may be bytes or bits: both are named
+    hint = f"; did you mean {meant}?" if same else f"; write it like {_example(unit)!r}"
     return f"{text!r}: {written!r} is not a unit of {unit}{hint}"
