@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class RooflensError(Exception):
-    """A sentence for the person at the terminal. Never shown with a traceback."""
+    """A sentence for the person at the terminal. Never shown with a traceback; survives a trip between processes."""
 
     exit_code = 2
 
@@ -26,6 +27,9 @@ class BadFile(RooflensError):
         self.where = where
         self.faults = tuple(faults)
         super().__init__("\n".join(f"{where}: {fault}" for fault in faults))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.where, self.faults)
 
 
 class NoPath(RooflensError):
@@ -42,9 +46,13 @@ class Unknown(RooflensError):
     """A name that nothing matches, with the nearest names and where to look."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], see: str = "") -> None:
+        self.kind, self.name, self.see = kind, name, see
         self.near = near(name, known)
         hint = f"; did you mean {' or '.join(repr(n) for n in self.near)}?" if self.near else "."
         super().__init__(f"unknown {kind} {name!r}{hint}" + (f"  See: {see}" if see else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, self.name, self.near, self.see)
 
 
 def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:

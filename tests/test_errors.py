@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from rooflens.errors import AnswerIsNo, BadFile, NoPath, RooflensError, Unknown, near
+
+
+def test_an_unknown_name_brings_its_neighbours_and_where_to_look():
+    error = Unknown("accelerator", "h10O-sxm5", ["h100-sxm5", "h200-sxm5", "cpu"], see="rooflens machines")
+    assert str(error) == (
+        "unknown accelerator 'h10O-sxm5'; did you mean 'h100-sxm5' or 'h200-sxm5'?  See: rooflens machines"
+    )
+    assert error.near == ["h100-sxm5", "h200-sxm5"]
+
+
+def test_an_unknown_name_without_neighbours_is_a_plain_sentence():
+    assert str(Unknown("dtype", "zzzz", ["bf16"])) == "unknown dtype 'zzzz'."
+
+
+def test_near_ignores_case_and_keeps_the_spelling_of_the_known_name():
+    assert near("BF61", ["bf16", "FP16", "int8"], 1) == ["bf16"]
+    assert near("fp61", ["FP16"], 1) == ["FP16"]
+    assert near("", ["bf16"]) == []
+
+
+def test_a_bad_file_lists_every_fault_on_its_own_line():
+    error = BadFile("acme.toml", ["a: missing", "b: unknown key 'b'"])
+    assert str(error) == "acme.toml: a: missing\nacme.toml: b: unknown key 'b'"
+
+
+def test_only_an_answer_of_no_exits_with_one():
+    assert AnswerIsNo("no").exit_code == 1
+    assert {RooflensError("x").exit_code, NoPath("x").exit_code, BadFile("x", []).exit_code} == {2}
+    assert Unknown("a", "b", []).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RooflensError("a sentence"),
+        NoPath("no fp8 here"),
+        AnswerIsNo("no"),
+        BadFile("acme.toml", ["a: missing", "b: missing"]),
+        Unknown("dtype", "bf61", ["bf16", "fp16"], see="docs"),
+    ],
+)
+def test_errors_survive_a_trip_between_processes(error):
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is type(error)
+        assert str(again) == str(error)
