@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+import reprlib
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -21,6 +23,9 @@ from rooflens.units import parse as parse_unit
 
 T = TypeVar("T")
 _ABSENT = object()
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = 40
+_REPR.maxlevel = 3
 
 
 def quantity(unit: str, default: Any = dataclasses.MISSING) -> Any:
@@ -36,11 +41,12 @@ def quantities(unit: str) -> Any:
 def decode(cls: type[T], data: object, where: str, schema: str | None = None) -> T:
     """`data` (from JSON or TOML) as a `cls`. With `schema`, data["schema"] must be of that family.
 
-    Raises BadFile with one line a fault: unknown, missing or ill-typed keys, each with its path.
+    Raises BadFile with one line a fault: unknown, missing or ill-typed keys, each with its path. A file of another
+    kind or of a newer schema has that one fault, since its other keys say nothing.
     """
     faults: list[str] = []
     if schema is not None and isinstance(data, Mapping):
-        data = _check_schema(data, schema, faults)
+        data = _check_schema(data, schema, where)
     value = _value(cls, data, "", faults, None)
     if faults:
         raise BadFile(where, faults)
@@ -63,15 +69,15 @@ def encode(value: object) -> Any:
     return value
 
 
-def _check_schema(data: Mapping[str, Any], schema: str, faults: list[str]) -> dict[str, Any]:
-    rest = {k: v for k, v in data.items() if k != "schema"}
-    found = data.get("schema")
+def _check_schema(data: Mapping[str, Any], schema: str, where: str) -> dict[str, Any]:
+    found = data.get("schema", "")
     family, _, newest = schema.rpartition("/")
-    if not isinstance(found, str) or found.rpartition("/")[0] != family:
-        faults.append(f"schema: expected {schema!r}, found {found!r}")
-    elif not found.rpartition("/")[2].isdigit() or int(found.rpartition("/")[2]) > int(newest):
-        faults.append(f"schema: {found!r} is newer than this rooflens reads ({schema!r}); upgrade rooflens")
-    return rest
+    match = re.fullmatch(re.escape(family) + r"/([0-9]{1,9})", found) if isinstance(found, str) else None
+    if not match:
+        raise BadFile(where, [f"schema: expected {schema!r}, found {_brief(found) if found else 'none'}"])
+    if int(match[1]) > int(newest):
+        raise BadFile(where, [f"schema: {found!r} is newer than this rooflens reads ({schema!r}); upgrade rooflens"])
+    return {k: v for k, v in data.items() if k != "schema"}
 
 
 def _value(kind: Any, data: Any, path: str, faults: list[str], unit: str | None) -> Any:
@@ -95,6 +101,7 @@ def _union(kinds: tuple[Any, ...], data: Any, path: str, faults: list[str], unit
     if data is None and type(None) in kinds:
         return None
     options = [k for k in kinds if k is not type(None)]
+    inside: list[list[str]] = []  # the faults of an object, seen as each of the records it may be
     if len(options) == 1:
         return _value(options[0], data, path, faults, unit)
     for kind in options:
@@ -102,14 +109,18 @@ def _union(kinds: tuple[Any, ...], data: Any, path: str, faults: list[str], unit
         value = _value(kind, data, path, mine, unit)
         if not mine:
             return value
-    faults.append(f"{path}: {_brief(data)} fits none of {', '.join(_name(k) for k in options)}")
+        if isinstance(data, Mapping) and dataclasses.is_dataclass(kind):
+            inside.append(mine)
+    neither = [f"{path}: expected {' or '.join(_name(k) for k in options)}, found {_brief(data)}"]
+    nearest = min(inside, key=len, default=neither)
+    faults.extend(nearest)
     return None
 
 
 def _literal(allowed: tuple[Any, ...], data: Any, path: str, faults: list[str]) -> Any:
-    if data in allowed:
+    if any(data == a and type(data) is type(a) for a in allowed):  # True is not 1
         return data
-    hint = near(str(data), [str(a) for a in allowed], 1)
+    hint = near(_brief(data).strip("'"), [str(a) for a in allowed], 1)
     wanted = f"did you mean {hint[0]!r}?" if hint else f"expected one of {', '.join(map(repr, allowed))}"
     faults.append(f"{path}: {_brief(data)} is not allowed; {wanted}")
     return None
@@ -122,8 +133,9 @@ def _record(cls: Any, data: Any, path: str, faults: list[str]) -> Any:
     known = _fields(cls)
     for key in data:
         if key not in known:
-            hint = near(str(key), known, 1)
-            faults.append(f"{_join(path, key)}: unknown key {key!r}" + (f", did you mean {hint[0]!r}?" if hint else ""))
+            hint = near(_brief(key).strip("'"), known, 1)
+            said = f", did you mean {hint[0]!r}?" if hint else ""
+            faults.append(f"{_join(path, key)}: unknown key {_brief(key)}{said}")
     before = len(faults)
     values = {name: _field(field, kind, data, path, faults) for name, (field, kind) in known.items()}
     given = {name: value for name, value in values.items() if value is not _ABSENT}
@@ -174,20 +186,22 @@ def _scalar(kind: Any, data: Any, path: str, faults: list[str], unit: str | None
             faults.append(f"{path}: {error}")
             return None
     if kind is float and isinstance(data, (int, float)) and not isinstance(data, bool):
-        return _finite(data, path, faults)
+        return _number(data, path, faults, unit)
     if isinstance(data, kind) and not (kind is int and isinstance(data, bool)):
         return data
     faults.append(f"{path}: expected {_name(kind)}, found {_brief(data)}")
     return None
 
 
-def _finite(data: float, path: str, faults: list[str]) -> float:
+def _number(data: float, path: str, faults: list[str], unit: str | None) -> float:
     try:
         value = float(data)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
         faults.append(f"{path}: {_brief(data)} is not a finite number")
+    elif unit and value < 0:
+        faults.append(f"{path}: {_brief(data)} is negative; an amount or a rate of {unit} is at least 0")
     return value
 
 
@@ -198,13 +212,25 @@ def _fields(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Any]]:
 
 
 def _join(path: str, key: object) -> str:
-    return f"{path}.{key}" if path else str(key)
+    name = key if isinstance(key, str) and len(key) <= 40 else _brief(key)
+    return f"{path}.{name}" if path else str(name)
 
 
 def _name(kind: Any) -> str:
-    return {float: "a number", int: "a whole number", str: "text", bool: "true or false"}.get(kind, str(kind))
+    if dataclasses.is_dataclass(kind) or get_origin(kind) in (dict, Mapping):
+        return "an object"
+    if get_origin(kind) in (tuple, list):
+        return "a list"
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    names = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
+    return names.get(kind, getattr(kind, "__name__", str(kind)))
 
 
 def _brief(data: object) -> str:
-    text = repr(data)
+    """At most 40 characters of any data, however long, deep or large a number it is."""
+    try:
+        text = _REPR.repr(data)
+    except ValueError:  # Python refuses to write out whole numbers of thousands of digits
+        text = "a very long number"
     return text if len(text) <= 40 else text[:37] + "..."
