@@ -19,9 +19,14 @@ _SCALARS = (float, int)
 
 
 def letter(value: Any) -> Number:
-    """A number or a sequence as float or float64 array: the one entrance, since integer arrays wrap silently."""
+    """A number or a sequence as float or float64 array: the one entrance, since integer arrays wrap silently.
+
+    Raises TypeError for None, which numpy would turn into NaN: not known is not a number.
+    """
     if isinstance(value, _SCALARS):
         return float(value)
+    if value is None:
+        raise TypeError("a letter must be a number; None means not known")
     import numpy as np
 
     array = np.asarray(value, dtype=np.float64)
