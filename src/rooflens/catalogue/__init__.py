@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooflens.catalogue.names import Ambiguous, accelerator
 from rooflens.catalogue.record import Accelerator, one_device
 from rooflens.catalogue.store import (
     accelerator_from_toml,
@@ -17,9 +18,11 @@ from rooflens.catalogue.tables import Achieved, ArchRate, IsaRate, Source
 __all__ = [
     "Accelerator",
     "Achieved",
+    "Ambiguous",
     "ArchRate",
     "IsaRate",
     "Source",
+    "accelerator",
     "accelerator_from_toml",
     "accelerators",
     "achievable",

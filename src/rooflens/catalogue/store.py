@@ -44,6 +44,11 @@ def ids() -> tuple[str, ...]:
     return tuple(_tables())
 
 
+def has(id: str) -> bool:
+    """Whether some accelerator has exactly this id."""
+    return id in _tables()
+
+
 @cache
 def by_id(id: str) -> Accelerator:
     """The accelerator with exactly this id. Raises KeyError."""
