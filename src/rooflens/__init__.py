@@ -2,4 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rooflens.api import accelerator, machine, model, place
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "accelerator", "machine", "model", "place"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public API, loaded when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'rooflens' has no attribute {name!r}")
+    from rooflens import api
+
+    return getattr(api, name)

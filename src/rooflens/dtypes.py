@@ -16,11 +16,15 @@ from rooflens.units import parse as parse_unit
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """A stored format. `math` is the format it is computed in when the machine has that path; else 16 bit."""
+    """A stored format. `math` is the format it is computed in when the machine has that path; else 16 bit.
+
+    everywhere: files in this format hold nearly every weight in it, embedding and head too (GGUF types, bit averages).
+    """
 
     name: str
     bits: float
     math: str
+    everywhere: bool = False
 
     @property
     def bytes(self) -> float:
@@ -29,7 +33,7 @@ class Dtype:
 
 
 def _gguf(name: str, block_bytes: float, block_values: int) -> Dtype:
-    return Dtype(name, 8 * block_bytes / block_values, "fp16")
+    return Dtype(name, 8 * block_bytes / block_values, "fp16", everywhere=True)
 
 
 _ALL = (
@@ -100,5 +104,5 @@ def dtype(name: str) -> Dtype:
         bits = parse_unit(key, "bits")
         if not 0 < bits <= 64:
             raise RooflensError(f"{name!r}: bits per value must be above 0 and at most 64")
-        return Dtype(f"{bits:g} bits", bits, "fp16")
+        return Dtype(f"{bits:g} bits", bits, "fp16", everywhere=True)
     raise Unknown("dtype", name, [*DTYPES, *_SPELLINGS])

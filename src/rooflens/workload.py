@@ -98,33 +98,35 @@ def positions(step: Step, window: float | None) -> tuple[Number, Number]:
     return minimum([context, tokens + window - 1]), seen / tokens
 
 
-def precision(
-    model: Model, weights: str | None = None, kv: str | None = None, activations: str | None = None
-) -> tuple[Precision, tuple[str, ...]]:
-    """The stored formats of a model, those not given being its own, and notes on what was assumed.
-
-    8- and 4-bit tensor formats leave embedding, head, router and norms in 16 bit, as engines do; GGUF types and plain
-    bit counts apply to all but norms. The cache is stored as the activations unless `kv` says otherwise.
-    """
-    own, notes = _own_dtype(model)
-    wanted = dtype(weights) if weights else own
-    act = dtype(activations) if activations else (wanted if wanted.bits >= 16 else own)
-    if act.bits < 16:
-        raise RooflensError(
-            f"activations in {act.name} are not modelled; use bf16, fp16 or fp32 (weights and kv may be narrower)"
-        )
-    parts = () if wanted.bits >= 16 else (WIDE_PARTS if wanted.math != "fp16" or wanted.name == "int4" else ("norm",))
-    cache = dtype(kv) if kv else act
-    return Precision(wanted, cache, act, dict.fromkeys(parts, act)), notes
+def beyond(model: Model, step: Step) -> tuple[str, ...]:
+    """A note when the context is longer than the model was made for."""
+    if model.max_context is None or all_of(step.context <= model.max_context):
+        return ()
+    return (f"the context is beyond the {model.max_context} positions that {model.name} was made for",)
 
 
-def _own_dtype(model: Model) -> tuple[Dtype, tuple[str, ...]]:
+def own_dtype(model: Model) -> tuple[Dtype, tuple[str, ...]]:
+    """The format a model is served in when nobody says otherwise, and a note when its file says something else."""
     if not model.dtype:
         return dtype("bf16"), ("the config names no dtype: bf16 assumed",)
     own = dtype(model.dtype)
     if own.name not in SIXTEEN_BIT:
-        return dtype("bf16"), (f"the config says {model.dtype}; served in bf16 unless --weights says otherwise",)
+        return dtype("bf16"), (
+            f"the config says {model.dtype}; counted in bf16, as it is served, unless --weights is given",
+        )
     return own, ()
+
+
+def precision(own: Dtype, weights: str | None = None, kv: str | None = None) -> Precision:
+    """The stored formats; those not given are `own`, the model's.
+
+    8- and 4-bit tensor formats leave embedding, head, router and norms in 16 bit, as engines do; GGUF types and plain
+    bit counts apply to all but norms. The cache is stored as the activations unless `kv` says otherwise.
+    """
+    wanted = dtype(weights) if weights else own
+    act = wanted if wanted.bits >= 16 else own
+    wide: tuple[Part, ...] = () if wanted.bits >= 16 else ("norm",) if wanted.everywhere else WIDE_PARTS
+    return Precision(wanted, dtype(kv) if kv else act, act, dict.fromkeys(wide, act))
 
 
 def _operator(rows: tuple[Row, ...], block: Block, sizes: dict[str, Number], stored: Precision) -> Operator:

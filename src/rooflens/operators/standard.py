@@ -6,7 +6,11 @@ FLOPs a point on the vector unit, by convention: bias and residual 1, rotary 3 (
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rooflens.operators.rows import Home, Part, Row
+
+AttentionForm = Literal["flash", "unfused", "fused-softmax"]
 
 SOFTMAX_FLOPS = 5.0
 RMS_NORM_FLOPS = 4.0
@@ -38,7 +42,7 @@ def vector(name: str, spec: str, flops_per_point: float) -> Row:
     return Row(name, spec, "none", "elementwise", "", flops_per_point, rides=True)
 
 
-def attention(form: str = "flash") -> tuple[Row, ...]:
+def attention(form: AttentionForm = "flash") -> tuple[Row, ...]:
     """Grouped-query attention over a cache: scores, softmax, values.
 
     flash: one kernel, the scores stay on chip. unfused: three kernels, the scores are written, read, normalised,
@@ -48,7 +52,7 @@ def attention(form: str = "flash") -> tuple[Row, ...]:
     soft = "B T K G P -> B T K G P"
     fused = form == "flash"
     return (
-        Row("scores", scores, "kv", "attend", "xw" if fused else "xwy"),
+        Row("attention" if fused else "scores", scores, "kv", "attend", "xw" if fused else "xwy"),
         Row(
             "softmax", soft, "none", "elementwise", "xy" if form == "unfused" else "", SOFTMAX_FLOPS, form != "unfused"
         ),

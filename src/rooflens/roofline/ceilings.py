@@ -98,6 +98,11 @@ class Machine:
         """The link roof in one direction, the machine's own scale-up link unless one is named."""
         return self._only(self.find("link", level=level or self.link), f"{level or self.link or 'scale-up'} link", None)
 
+    def linked(self, level: str) -> Machine:
+        """The same machine with its collectives on this link. Raises NoPath when it has none of that name."""
+        self.the_link(level)
+        return replace(self, link=level)
+
     def launch_s(self, level: str = "device") -> float:
         """Seconds a kernel costs apart from its work; 0 on a machine whose launch cost nobody measured (a floor)."""
         found = self.find("launch", level=level)

@@ -61,7 +61,7 @@ def _point(
     by_resource = {k: float(v) for k, v in resources.items()}
     binding = max(by_resource, key=lambda r: by_resource[r], default="none")
     floor_s = by_resource.get(binding, 0.0)
-    dtype, flops, path = _work(cost)
+    dtype, flops, path = work_of(cost)
     spent = measured_s if measured_s is not None else floor_s
     moved = float(cost.bytes)
     return Point(
@@ -80,7 +80,7 @@ def _point(
     )
 
 
-def _work(cost: Cost) -> tuple[str, float, str | None]:
+def work_of(cost: Cost) -> tuple[str, float, str | None]:
     """The math, FLOPs and path that a point is drawn with: contractions, or vector work where there are none."""
     if cost.flops:
         dtype = max(cost.flops, key=lambda d: float(cost.flops[d]))

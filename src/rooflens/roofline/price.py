@@ -41,13 +41,14 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class StepPrice:
-    """A step priced. floor_s: sum over kernels of the largest demand over rate.
+    """A step priced. moved_bytes: those that were charged. floor_s: sum over kernels of the largest demand over rate.
 
     floor_overlapped_s: largest over resources of the sums, what perfect overlap between kernels would give.
     """
 
     kernels: tuple[Priced, ...]
     cost: Cost
+    moved_bytes: Number
     floor_s: Number
     floor_overlapped_s: Number
     launch_s: float
@@ -115,9 +116,11 @@ def price_step(operators: Iterable[Operator], machine: Machine, *, activations: 
     for kernel in kernels:
         for resource, seconds in kernel.times_s.items():
             sums[resource] = sums.get(resource, 0.0) + kernel.count * seconds
+    cost = total(k.cost * k.count for k in kernels)
     return StepPrice(
         kernels,
-        total(k.cost * k.count for k in kernels),
+        cost,
+        cost.bytes if activations else cost.streamed_bytes,
         sum((k.count * k.time_s for k in kernels), 0.0),
         maximum(sums.values()) if sums else 0.0,
         sum(k.count * k.launch_s for k in kernels),

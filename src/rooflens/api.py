@@ -1,0 +1,162 @@
+"""The public Python API: the same names as the command line, returning the records that it prints.
+
+>>> import rooflens
+>>> answer = rooflens.place("llama-2-7b", on="a100-sxm4-80gb", phase="decode", batch=16, context=4096)
+>>> answer.total.bound
+'memory'
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rooflens import artefacts, catalogue, models, workload
+from rooflens.catalogue import Accelerator
+from rooflens.dtypes import dtype
+from rooflens.errors import RooflensError
+from rooflens.models import Choices, Model
+from rooflens.operators.alone import alone, is_alone
+from rooflens.operators.cost import Precision
+from rooflens.operators.standard import AttentionForm
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.machines import from_accelerator, overridden
+from rooflens.roofline.math import resolve
+from rooflens.roofline.placement import Placement, conventions, placement
+from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
+from rooflens.roofline.profile import Profile
+from rooflens.workload import Mask, Operator, Phase, Step
+
+LARGEST_CONFIG_BYTES = 16 << 20
+DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What `place` is asked: a model or an operator, its step and formats. None: the default that `step` states."""
+
+    what: str
+    phase: Phase = "decode"
+    batch: float = 1
+    context: float | None = None
+    prompt: float | None = None
+    weights: str | None = None
+    kv: str | None = None
+    math: str | None = None
+    attention: AttentionForm = "flash"
+    mask: Mask = "causal"
+    tp: int = 1
+    link: str | None = None
+    measured_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A placement with what it was made of, for --explain and --plot."""
+
+    placement: Placement
+    machine: Machine
+    operators: tuple[Operator, ...]
+    precision: Precision
+
+
+def accelerator(name: str) -> Accelerator:
+    """A catalogue row by id, unambiguous short name, or the name a driver prints. Raises Unknown with near matches."""
+    return catalogue.accelerator(name)
+
+
+def machine(on: str) -> Machine:
+    """The machine that `on` names: a catalogue id, profile.json, machine.toml or `here`, then `,NAME=VALUE` overrides.
+
+    Raises Unknown for a name that nothing matches, BadFile for a file that is not one of these.
+    """
+    name, *assignments = on.split(",")
+    return overridden(_machine(name.strip()), assignments)
+
+
+def model(name: str, attention: AttentionForm = "flash", *, fused: bool = True, links: bool = False) -> Model:
+    """The model that `name` says: a catalogue name, a config.json, or a folder that holds one."""
+    choices = Choices(attention, fused, links)
+    path = Path(name)
+    if path.is_dir():
+        path /= "config.json"
+    if path.suffix == ".json" or os.sep in name:
+        return models.from_config(_config(path), path.resolve().parent.name, choices, str(path))
+    return models.named(name, choices)
+
+
+def place(what: str, on: str | Machine, **asked: Any) -> Placement:
+    """Where each operator of `what` lands under the roofs of `on`; the keywords are the fields of Question."""
+    return answer(Question(what, **asked), on).placement
+
+
+def answer(question: Question, on: str | Machine) -> Answer:
+    """`place` with its ingredients."""
+    there = machine(on) if isinstance(on, str) else on
+    there = there.linked(question.link) if question.link else there
+    if question.measured_s is not None and not question.measured_s > 0:
+        raise RooflensError(f"a measured time must be above 0 seconds, not {question.measured_s:g}")
+    return _answer_alone(question, there) if is_alone(question.what) else _answer_model(question, there)
+
+
+def _answer_alone(question: Question, there: Machine) -> Answer:
+    found = alone(question.what, question.attention)
+    precision, notes = resolve(workload.precision(dtype("bf16"), question.weights, question.kv), there, question.math)
+    cost = found.cost(precision)
+    operators = (Operator(found.name, 1, cost, found.rows, letters=found.letters),)
+    return _answer(question, there, operators, precision, {"operator": question.what}, notes)
+
+
+def _answer_model(question: Question, there: Machine) -> Answer:
+    priced = model(question.what, question.attention, links=question.tp > 1)
+    asked = _step(question)
+    own, assumed = workload.own_dtype(priced)
+    precision, notes = resolve(workload.precision(own, question.weights, question.kv), there, question.math)
+    notes = (*priced.warnings, *(() if question.weights else assumed), *notes, *workload.beyond(priced, asked))
+    operators = tuple(workload.operators(priced, asked, precision))
+    step = {
+        "phase": asked.phase, "batch": float(asked.batch), "tokens": float(asked.tokens),
+        "context": float(asked.context), "tp": float(asked.tp), "attention": question.attention,
+    }  # fmt: skip
+    return _answer(question, there, operators, precision, step, notes)
+
+
+def _answer(
+    question: Question,
+    there: Machine,
+    operators: tuple[Operator, ...],
+    precision: Precision,
+    step: Mapping[str, float | str],
+    notes: Sequence[str],
+) -> Answer:
+    said = conventions(there, precision, question.mask)
+    placed = placement(question.what, operators, there, step, said, notes, question.measured_s)
+    return Answer(placed, there, operators, precision)
+
+
+def _step(question: Question) -> Step:
+    if question.phase == "decode":
+        return workload.decode(question.batch, question.context or DEFAULT_TOKENS, mask=question.mask, tp=question.tp)
+    prompt = question.prompt or question.context or DEFAULT_TOKENS
+    return workload.prefill(question.batch, prompt, question.context or prompt, mask=question.mask, tp=question.tp)
+
+
+def _machine(name: str) -> Machine:
+    path = Path(name)
+    if name == "here":
+        return artefacts.load(artefacts.here(), Profile, PROFILE_SCHEMA).machine("here")
+    if path.suffix == ".json":
+        return artefacts.load(path, Profile, PROFILE_SCHEMA).machine(name)
+    if path.suffix == ".toml":
+        return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name), "assumed")
+    return from_accelerator(catalogue.accelerator(name))
+
+
+def _config(path: Path) -> Mapping[str, Any]:
+    data = artefacts.read_json(path, LARGEST_CONFIG_BYTES)
+    if not isinstance(data, dict):
+        raise RooflensError(f"{path}: expected the JSON object of a config.json, found a {type(data).__name__}")
+    return data

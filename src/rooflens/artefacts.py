@@ -1,0 +1,104 @@
+"""Artefacts on disk: JSON and pictures, written whole or not at all, read with every fault named."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rooflens.errors import BadFile, RooflensError
+from rooflens.records import decode, encode
+
+T = TypeVar("T")
+LARGEST_BYTES = 256 << 20
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes to a temporary name beside `path`, then renames: a reader sees the old file or the new one, whole.
+
+    Raises RooflensError when the folder cannot be written or the disk is full; the old file is then untouched.
+    """
+    temporary: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place with --out") from None
+    finally:
+        if temporary:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+
+
+def to_json(value: object, schema: str | None = None) -> str:
+    """A record as JSON text, its schema first."""
+    plain = encode(value)
+    if schema is not None:
+        plain = {"schema": schema, **plain}
+    return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_json(path: Path, value: object, schema: str | None = None) -> None:
+    """A record as a JSON file."""
+    write_bytes(path, to_json(value, schema).encode())
+
+
+def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
+    """The JSON of a file. Raises BadFile or RooflensError in one sentence unless the file is a whole JSON text."""
+    text = read_text(path, largest_bytes)
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (json.JSONDecodeError, RecursionError, ValueError) as error:
+        where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "somewhere"
+        what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise BadFile(str(path), [f"not a whole JSON file: {what} at {where}; was it cut off or edited?"]) from None
+
+
+def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
+    """The text of a file of bounded size."""
+    try:
+        if path.is_dir():
+            raise RooflensError(f"{path} is a folder, not a file")
+        size = path.stat().st_size
+        if size > largest_bytes:
+            raise RooflensError(f"{path} is {size} bytes; files of this kind are read up to {largest_bytes}")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise BadFile(str(path), ["is not UTF-8 text; is it a binary file?"]) from None
+    except OSError as error:
+        raise RooflensError(f"cannot read {path}: {reason(error)}") from None
+
+
+def load(path: Path, cls: type[T], schema: str) -> T:
+    """A record of this schema from a JSON file, strictly decoded."""
+    return decode(cls, read_json(path), str(path), schema)
+
+
+def here() -> Path:
+    """Where the last trusted profile of this machine is kept (`--on here`)."""
+    home = os.environ.get("XDG_DATA_HOME") or Path(os.environ.get("HOME") or tempfile.gettempdir()) / ".local/share"
+    return Path(home) / "rooflens" / "profile.json"
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, in its own words without the number."""
+    return (error.strerror or str(error)).lower()
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")

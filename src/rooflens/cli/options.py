@@ -1,0 +1,113 @@
+"""Options that mean the same on every verb, and the lists and ranges they take."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rooflens.errors import RooflensError
+
+F = Callable[..., Any]
+MOST_POINTS = 4096
+
+json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+lang = click.option("--lang", type=click.Choice(["en", "es", "vi"]), default="en", help="Language of words.")
+out_folder = click.option("--out", "-o", type=click.Path(path_type=Path), help="Where to write.")
+on = click.option(
+    "--on",
+    "on",
+    required=True,
+    metavar="MACHINE",
+    help="A catalogue id, profile.json, machine.toml or `here`; ceilings overridden as ID,memory=2.0TB/s,bf16=300TFLOP/s.",
+)
+
+
+def step_options(function: F) -> F:
+    """--phase, --batch, --context, --prompt, --mask, --attention, --tp, --link: the step."""
+    for option in (
+        click.option("--phase", default="decode", show_default=True, help="decode, prefill, or both: decode,prefill."),
+        click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
+        click.option("--context", help="Positions attended to (decode: default 2048; prefill: prefix + prompt)."),
+        click.option("--prompt", type=float, help="New tokens a sequence in prefill (default 2048)."),
+        click.option("--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True),
+        click.option(
+            "--attention",
+            type=click.Choice(["flash", "unfused", "fused-softmax"]),
+            default="flash",
+            show_default=True,
+            help="How attention's kernels are built.",
+        ),
+        click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing each layer."),
+        click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link that collectives use."),
+    )[::-1]:
+        function = option(function)
+    return function
+
+
+def format_options(function: F) -> F:
+    """--weights, --kv, --math: the number formats."""
+    for option in (
+        click.option("--weights", help="Stored format of weights: bf16, fp8, int4, q4_k, '4.6 bits' ..."),
+        click.option("--kv", help="Stored format of the KV cache."),
+        click.option("--math", help="Format of the arithmetic, when not the stored one."),
+    )[::-1]:
+        function = option(function)
+    return function
+
+
+def sizes(text: str | None, name: str) -> list[float | None]:
+    """`16`, `1,16` or `1:512` (doubling) or `1:512:1` (by steps) as numbers. Raises RooflensError naming the option."""
+    if text is None:
+        return [None]
+    found: list[float | None] = []
+    for part in text.split(","):
+        found += _range(part, name) if ":" in part else [_size(part, name)]
+    return found
+
+
+def phases(text: str) -> list[str]:
+    """`decode,prefill` as a list of phases."""
+    found = [part.strip() for part in text.split(",")]
+    for phase in found:
+        if phase not in ("decode", "prefill"):
+            raise RooflensError(f"--phase {phase!r}: expected decode, prefill or both, as decode,prefill")
+    return found
+
+
+def _range(part: str, name: str) -> list[float]:
+    pieces = [_size(piece, name) for piece in part.split(":")]
+    if len(pieces) not in (2, 3) or pieces[0] > pieces[1]:
+        raise RooflensError(f"--{name} {part!r}: write FIRST:LAST (doubling) or FIRST:LAST:STEP")
+    values, value = [], pieces[0]
+    while value <= pieces[1] and len(values) <= MOST_POINTS:
+        values.append(value)
+        value = value + pieces[2] if len(pieces) == 3 else value * 2
+    if len(values) > MOST_POINTS:
+        raise RooflensError(f"--{name} {part!r}: more than {MOST_POINTS} values; take a larger step")
+    return values
+
+
+def _size(text: str, name: str) -> float:
+    try:
+        value = int(text)
+    except ValueError:
+        raise RooflensError(f"--{name} {text!r}: expected a whole number, a list (1,16) or a range (1:512)") from None
+    if not 1 <= value <= 1 << 40:
+        raise RooflensError(f"--{name} must be at least 1, not {value}" if value < 1 else f"--{name} {value} is too large")
+    return float(value)
+
+
+def progress(text: str) -> None:
+    """One line of progress, on standard error."""
+    click.echo(text, err=True)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, 100 when standard output is not one."""
+    import shutil
+
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100

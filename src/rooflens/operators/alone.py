@@ -1,0 +1,135 @@
+"""One operator without a model, written as text: `gemm:M=16,K=4096,N=14336`, `op:flops=1e12,bytes=2e9`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from rooflens.errors import RooflensError, Unknown
+from rooflens.operators.cost import Cost, Precision, cost_of, total
+from rooflens.operators.letters import Letters
+from rooflens.operators.rows import Row
+from rooflens.operators.standard import ALONE, AttentionForm, attention
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """An operator of its own: rows with their letters, or a count that somebody made (`flops`, `bytes`)."""
+
+    name: str
+    rows: tuple[Row, ...] = ()
+    letters: Letters | None = None
+    flops: float = 0.0
+    weight_bytes: float = 0.0
+    activation_bytes: float = 0.0
+
+    def cost(self, precision: Precision) -> Cost:
+        """Its demand in this precision; counts that were given are not touched by it."""
+        if self.letters is not None:
+            letters = self.letters
+            return total(cost_of(row, letters, precision) for row in self.rows)
+        flops = {precision.math_of("linear"): self.flops} if self.flops else {}
+        return Cost(flops, weight_bytes=self.weight_bytes, activation_bytes=self.activation_bytes, launches=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What an operator takes: required names, optional ones with their default, and how to make it."""
+
+    required: tuple[str, ...]
+    optional: Mapping[str, float]
+    make: Callable[[Values, AttentionForm], Alone]
+
+
+def is_alone(text: str) -> bool:
+    """Whether `text` writes an operator and not a model's name."""
+    return text.partition(":")[0] in FORMS or text.startswith(("params=", "weight_bytes="))
+
+
+def alone(text: str, form: AttentionForm = "flash") -> Alone:
+    """The operator that `text` writes.
+
+    Raises Unknown for a name or key nobody knows, RooflensError for a missing key or a value that is not a size.
+    """
+    name, colon, rest = text.partition(":")
+    if not colon:
+        name, rest = "params", text
+    if name not in FORMS:
+        raise Unknown("operator", name, FORMS)
+    wanted = FORMS[name]
+    values = {**wanted.optional, **_values(text, rest, (*wanted.required, *wanted.optional))}
+    missing = [key for key in wanted.required if key not in values]
+    if missing:
+        raise RooflensError(f"{text!r}: {', '.join(missing)} missing; write {usage(name)}")
+    return wanted.make(values, form)
+
+
+def usage(name: str) -> str:
+    """How the operator is written."""
+    wanted = FORMS[name]
+    keys = [f"{key}=..." for key in wanted.required] + [f"[{key}={value:g}]" for key, value in wanted.optional.items()]
+    return ("" if name == "params" else f"{name}:") + ",".join(keys)
+
+
+def _values(text: str, rest: str, known: tuple[str, ...]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for pair in filter(None, rest.split(",")):
+        key, _, value = (part.strip() for part in pair.partition("="))
+        if key not in known:
+            raise Unknown(f"key in {text!r}:", key, known)
+        if key in found:
+            raise RooflensError(f"{text!r}: {key} is given twice")
+        found[key] = _size(text, key, value)
+    return found
+
+
+def _size(text: str, key: str, value: str) -> float:
+    try:
+        size = float(value)
+    except ValueError:
+        raise RooflensError(f"{text!r}: {key}={value!r} is not a number") from None
+    if not (math.isfinite(size) and size >= 0) or (size == 0 and key not in ("flops", "bytes", "causal")):
+        raise RooflensError(f"{text!r}: {key}={value} is not a size")
+    return size
+
+
+def _gemm(v: Values, _: AttentionForm) -> Alone:
+    return Alone("gemm", (ALONE["gemm"],), {"B": v["M"], "D": v["K"], "F": v["N"]})
+
+
+def _attention(v: Values, form: AttentionForm) -> Alone:
+    if v["H"] % v["K"]:
+        raise RooflensError(f"attention: {v['H']:g} query heads are not a multiple of {v['K']:g} key-value heads")
+    if v["T"] > v["S"]:
+        raise RooflensError("attention: S counts the new tokens too, so it cannot be below T")
+    attended = v["S"] - (v["T"] - 1) / 2 if v["causal"] else v["S"]
+    sizes = {"B": v["B"], "T": v["T"], "K": v["K"], "G": v["H"] / v["K"], "W": v["W"], "S": v["S"], "P": attended}
+    return Alone("attention", attention(form), sizes)
+
+
+def _elementwise(v: Values, _: AttentionForm) -> Alone:
+    row = replace(ALONE["elementwise"], flops_per_point=v["flops"])
+    return Alone("elementwise", (row,), {"N": v["n"]})
+
+
+def _pass(name: str) -> Callable[[Values, AttentionForm], Alone]:
+    return lambda v, _: Alone(name, (ALONE[name],), {"N": v["n"]})
+
+
+FORMS: dict[str, _Form] = {
+    "gemm": _Form(("M", "K", "N"), {}, _gemm),
+    "attention": _Form(("H", "W", "S", "K"), {"B": 1, "T": 1, "causal": 1}, _attention),
+    "elementwise": _Form(("n",), {"flops": 1}, _elementwise),
+    "softmax": _Form(("n",), {}, _pass("softmax")),
+    "rmsnorm": _Form(("n",), {}, _pass("rmsnorm")),
+    "layernorm": _Form(("n",), {}, _pass("layernorm")),
+    "op": _Form(("flops", "bytes"), {}, lambda v, _: Alone("op", flops=v["flops"], activation_bytes=v["bytes"])),
+    "params": _Form(
+        ("params", "weight_bytes"),
+        {},
+        lambda v, _: Alone("step", flops=2 * v["params"], weight_bytes=v["weight_bytes"]),
+    ),
+}

@@ -1,0 +1,108 @@
+"""A datasheet as a set of ceilings, and a person's own figures laid over any machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+
+from rooflens.catalogue import Accelerator
+from rooflens.dtypes import DTYPES, dtype
+from rooflens.errors import RooflensError, Unknown
+from rooflens.roofline.ceilings import Ceiling, Kind, Machine, Origin
+from rooflens.units import parse
+
+NETWORK_BYTES_PER_S = 50e9  # 400 Gb/s, one direction: what --link network assumes
+
+
+def from_accelerator(chip: Accelerator, origin: Origin = "spec") -> Machine:
+    """The dense peaks, memory and links that a catalogue row states. What it does not state is not there."""
+    source = "; ".join(chip.sources) or None
+    found = [replace(c, origin=origin, source=source) for c in (*_compute(chip), *_memory(chip), *_links(chip))]
+    return Machine(
+        name=chip.id,
+        title=chip.name or chip.id,
+        ceilings=tuple(found),
+        memory_bytes=chip.memory.capacity_bytes,
+        peak_basis=f"dense, {chip.peak_basis or 'as stated'}",
+        sources=chip.sources,
+        notes=(chip.note,) if chip.note else (),
+        price_usd_per_hour=chip.price.usd_per_hour if chip.price else None,
+        sparse_multiplier=chip.sparse_multiplier,
+        compute_capability=chip.compute_capability,
+        link="nvlink" if chip.scale_up.bytes_per_s_per_direction else "pcie",
+    )
+
+
+def overridden(machine: Machine, assignments: Iterable[str]) -> Machine:
+    """`machine` with ceilings replaced by a person's figures, as `memory=2.0TB/s` or `bf16=300TFLOP/s`.
+
+    Keys: memory, capacity, launch, host_launch, nvlink, pcie, network, a dtype, or PATH.dtype (`vector.fp32`).
+    The new ceilings have origin "assumed", and the machine remembers them so that every answer can repeat them.
+    """
+    for assignment in assignments:
+        key, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals:
+            raise RooflensError(f"{assignment!r}: write NAME=VALUE, like memory=2.0TB/s or bf16=300TFLOP/s")
+        machine = replace(_override(machine, key, text), assumed={**machine.assumed, key: text})
+    return machine
+
+
+def _override(machine: Machine, key: str, text: str) -> Machine:
+    if key == "capacity":
+        return replace(machine, memory_bytes=_positive(key, text, "B"))
+    if key == "memory":
+        return _replaced(machine, "memory", "main", _positive(key, text, "B/s"))
+    if key in ("launch", "host_launch"):
+        return _replaced(machine, "launch", "host" if key == "host_launch" else "device", parse(text, "s"))
+    if key in ("nvlink", "pcie", "network"):
+        return replace(_replaced(machine, "link", key, _positive(key, text, "B/s")), link=key)
+    return _override_compute(machine, key, text)
+
+
+def _override_compute(machine: Machine, key: str, text: str) -> Machine:
+    path, dot, name = key.rpartition(".")
+    if (dot and path not in ("matrix", "vector")) or (name not in DTYPES and not name.endswith("_acc16")):
+        known = ["memory", "capacity", "launch", "nvlink", "pcie", "network", *DTYPES]
+        raise Unknown("ceiling", key, known)
+    math = dtype(name).math if name in DTYPES else name
+    value = _positive(key, text, "FLOP/s")
+    mine = machine.find("compute", dtype=math, path=path or None)
+    path = path or (mine[0].path if mine and mine[0].path else "matrix")
+    kept = [c for c in machine.ceilings if not (c.kind == "compute" and c.dtype == math and c.path == path)]
+    new = Ceiling(f"compute/{path}/{math}", "compute", value, "assumed", dtype=math, path=path)
+    return replace(machine, ceilings=(*kept, new))
+
+
+def _replaced(machine: Machine, kind: Kind, level: str, value: float) -> Machine:
+    kept = [c for c in machine.ceilings if not (c.kind == kind and c.level == level)]
+    return replace(machine, ceilings=(*kept, Ceiling(f"{kind}/{level}", kind, value, "assumed", level=level)))
+
+
+def _positive(key: str, text: str, unit: str) -> float:
+    value = parse(text, unit)
+    if value <= 0:
+        raise RooflensError(f"{key}={text}: a ceiling must be above 0")
+    return value
+
+
+def _compute(chip: Accelerator) -> Iterator[Ceiling]:
+    for path, peaks in (("matrix", chip.matrix), ("vector", chip.vector)):
+        for peak in fields(peaks):
+            value = getattr(peaks, peak.name)
+            if value is not None:
+                yield Ceiling(f"compute/{path}/{peak.name}", "compute", value, "spec", dtype=peak.name, path=path)
+
+
+def _memory(chip: Accelerator) -> Iterator[Ceiling]:
+    if chip.memory.bandwidth_bytes_per_s is not None:
+        yield Ceiling("memory/main", "memory", chip.memory.bandwidth_bytes_per_s, "spec", level="main")
+
+
+def _links(chip: Accelerator) -> Iterator[Ceiling]:
+    note = "one direction"
+    if chip.scale_up.bytes_per_s_per_direction is not None:
+        rate = chip.scale_up.bytes_per_s_per_direction
+        yield Ceiling("link/nvlink", "link", rate, "spec", level="nvlink", note=f"{chip.scale_up.kind}, {note}")
+    if chip.pcie.bytes_per_s_per_direction is not None:
+        rate = chip.pcie.bytes_per_s_per_direction
+        yield Ceiling("link/pcie", "link", rate, "spec", level="pcie", note=note)

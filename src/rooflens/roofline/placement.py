@@ -1,0 +1,188 @@
+"""The answer to `place`: where each operator of a step lands under the roofs of a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rooflens.operators.cost import Precision
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.place import placed, regime, ridge, work_of
+from rooflens.roofline.points import Point
+from rooflens.roofline.price import Priced, StepPrice, price_step
+from rooflens.units import percent
+from rooflens.workload import Operator
+
+SCHEMA = "rooflens/place/1"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedOperator:
+    """One kernel: `count` of these run in the step, and every figure is of one of them."""
+
+    name: str
+    count: int
+    flops: float | Mapping[str, float]
+    vector_flops: float
+    weight_bytes: float
+    kv_bytes: float
+    activation_bytes: float
+    link_bytes: float
+    math: str
+    bound: str
+    attainable_flops_per_s: float
+    share_of_peak: float
+    floor_s: float
+    intensity_flops_per_byte: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A step as one: FLOPs, bytes, and the sum over its kernels of the largest demand over rate."""
+
+    flops: float
+    bytes: float
+    floor_s: float
+    floor_overlapped_s: float
+    bound: str
+    intensity_flops_per_byte: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a clock said against the floor. mfu: of the dense peak of the main math; mbu: of the read bandwidth."""
+
+    time_s: float
+    regime: str
+    times_floor: float
+    mfu: float
+    mbu: float
+    achieved_flops_per_s: float
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a step lands. total counts every operand; step_floor only weights, KV and state, as predict does."""
+
+    model: str
+    machine: str
+    step: Mapping[str, float | str]
+    conventions: Mapping[str, str]
+    operators: tuple[PlacedOperator, ...]
+    total: Total
+    step_floor: Total
+    math: str
+    peak_flops_per_s: float
+    bandwidth_bytes_per_s: float
+    ridge_flops_per_byte: float
+    measured: Measured | None = None
+    notes: tuple[str, ...] = ()
+
+
+def placement(
+    model: str,
+    operators: Sequence[Operator],
+    machine: Machine,
+    step: Mapping[str, float | str],
+    conventions: Mapping[str, str],
+    notes: Sequence[str] = (),
+    measured_s: float | None = None,
+) -> Placement:
+    """Prices and places every operator. Raises NoPath for work the machine cannot do.
+
+    A measured step is set against its floor (weights, KV, state); an operator of its own, which has no neighbour to
+    keep its activations on chip, against every operand.
+    """
+    full, streamed = price_step(operators, machine), price_step(operators, machine, activations=False)
+    math, _, path = work_of(full.cost)
+    return Placement(
+        model=model,
+        machine=machine.title,
+        step=step,
+        conventions=conventions,
+        operators=tuple(_operator(kernel, placed(kernel, machine)) for kernel in full.kernels),
+        total=_total(full),
+        step_floor=_total(streamed),
+        math=math,
+        peak_flops_per_s=machine.compute(math, path).value,
+        bandwidth_bytes_per_s=machine.memory("read").value,
+        ridge_flops_per_byte=ridge(machine, math, path),
+        measured=_measured(full if "operator" in step else streamed, machine, measured_s) if measured_s is not None else None,
+        notes=(*notes, *full.unpriced),
+    )
+
+
+def conventions(machine: Machine, precision: Precision, mask: str) -> dict[str, str]:
+    """What a reader must know to compare these numbers with others."""
+    stored = f"weights {precision.weights.name}, KV {precision.kv.name}, activations {precision.activations.name}"
+    return {
+        "precision": f"{stored}, math {precision.math_of('linear')}",
+        "peaks": machine.peak_basis,
+        "mask": f"{mask} (half of the scores counted)" if mask == "causal" else mask,
+        "operators": "figures are of one kernel; the step runs `count` of them",
+        "total": "every operand of every kernel, activations included",
+        "step_floor": "weights, KV cache and state only: activations may stay on chip",
+        "flops": "a multiply-add is 2; tensor contractions, vector work apart",
+        "not_counted": "embedding look-up in the step floor, launches, cache misses, padding, host time",
+        **{f"assumed {name}": text for name, text in machine.assumed.items()},
+    }
+
+
+def _operator(kernel: Priced, point: Point) -> PlacedOperator:
+    cost = kernel.cost
+    by_math = {math: float(flops) for math, flops in cost.flops.items()}
+    return PlacedOperator(
+        name=kernel.name,
+        count=kernel.count,
+        flops=by_math if len(by_math) > 1 else float(cost.total_flops),
+        vector_flops=float(cost.vector_flops),
+        weight_bytes=float(cost.weight_bytes),
+        kv_bytes=float(cost.kv_bytes),
+        activation_bytes=float(cost.activation_bytes),
+        link_bytes=float(cost.link_bytes),
+        math=point.dtype,
+        bound=point.regime,
+        attainable_flops_per_s=point.attainable_flops_per_s,
+        share_of_peak=point.share_of_peak,
+        floor_s=float(kernel.time_s),
+        intensity_flops_per_byte=point.intensity_flops_per_byte,
+    )
+
+
+def _total(price: StepPrice) -> Total:
+    flops, moved_bytes = float(price.cost.total_flops), float(price.moved_bytes)
+    return Total(
+        flops,
+        moved_bytes,
+        float(price.floor_s),
+        float(price.floor_overlapped_s),
+        price.bound,
+        flops / moved_bytes if moved_bytes else None,
+    )
+
+
+def _measured(basis: StepPrice, machine: Machine, measured_s: float) -> Measured:
+    math, flops, path = work_of(basis.cost)
+    floor_s, moved = float(basis.floor_s), float(basis.moved_bytes)
+    mfu = flops / measured_s / machine.compute(math, path).value if flops else 0.0
+    mbu = moved / measured_s / machine.memory("read").value if moved else 0.0
+    return Measured(
+        time_s=measured_s,
+        regime=regime(basis.bound, floor_s, basis.launch_s, measured_s),
+        times_floor=measured_s / floor_s if floor_s else 0.0,
+        mfu=mfu,
+        mbu=mbu,
+        achieved_flops_per_s=flops / measured_s,
+        findings=tuple(_findings(mfu, mbu, math, machine)),
+    )
+
+
+def _findings(mfu: float, mbu: float, math: str, machine: Machine) -> Iterator[str]:
+    """Ratios above 1 are findings: said, never clipped."""
+    if mfu > 1:
+        suspects = "another chip's peak, a sparse figure, a faster math format than stated, or a wrong FLOP count"
+        yield f"MFU {percent(mfu)} is above the {machine.peak_basis} {math} roof of {machine.name}; suspect {suspects}"
+    if mbu > 1:
+        suspects = "data that stayed in a cache, fewer bytes moved than counted, or the wrong machine"
+        yield f"MBU {percent(mbu)} is above the read bandwidth of {machine.name}; suspect {suspects}"
