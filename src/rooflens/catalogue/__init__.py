@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rooflens.catalogue.derive import derive_peak, derived_peaks
+from rooflens.catalogue.ladder import Rung, ladder
 from rooflens.catalogue.names import Ambiguous, accelerator
 from rooflens.catalogue.record import Accelerator, one_device
 from rooflens.catalogue.store import (
@@ -21,6 +23,7 @@ __all__ = [
     "Ambiguous",
     "ArchRate",
     "IsaRate",
+    "Rung",
     "Source",
     "accelerator",
     "accelerator_from_toml",
@@ -28,6 +31,9 @@ __all__ = [
     "achievable",
     "arch_rates",
     "cpu_isa_rates",
+    "derive_peak",
+    "derived_peaks",
+    "ladder",
     "one_device",
     "source",
     "sources",
