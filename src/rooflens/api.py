@@ -47,6 +47,7 @@ class Question:
     kv: str | None = None
     math: str | None = None
     attention: AttentionForm = "flash"
+    fused: bool = True
     mask: Mask = "causal"
     tp: int = 1
     link: str | None = None
@@ -111,7 +112,7 @@ def _answer_alone(question: Question, there: Machine) -> Answer:
 
 
 def _answer_model(question: Question, there: Machine) -> Answer:
-    priced = model(question.what, question.attention, links=question.tp > 1)
+    priced = model(question.what, question.attention, fused=question.fused, links=question.tp > 1)
     asked = _step(question)
     own, assumed = workload.own_dtype(priced)
     precision, notes = resolve(workload.precision(own, question.weights, question.kv), there, question.math)
