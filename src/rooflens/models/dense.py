@@ -83,19 +83,19 @@ def _embedding(family: Dense) -> tuple[Row, ...]:
 def _attention(config: Config, family: Dense, choices: Choices) -> tuple[Row, ...]:
     has_bias = _asked(config, family.qkv_bias)
     if choices.fused:
-        rows = [linear("qkv", "B T D, D H+2K W -> B T H+2K W"), *_norms("attention norm", family)]
+        rows = [linear("qkv", "B T D, D H+2K W -> B T H+2K W", "project"), *_norms("attention norm", family)]
         rows += [bias("qkv bias", "H+2K W")] if has_bias else []
     else:
         rows = []
         for name, heads in (("q", "H"), ("k", "K"), ("v", "K")):
-            rows.append(linear(name, f"B T D, D {heads} W -> B T {heads} W"))
+            rows.append(linear(name, f"B T D, D {heads} W -> B T {heads} W", "project"))
             rows += _norms("attention norm", family) if name == "q" else []
             rows += [bias(f"{name} bias", f"{heads} W")] if has_bias else []
     if family.head_norms:
         rows += [norm("q norm", "H W"), norm("k norm", "K W")]
     if family.positions == "rotary":
         rows.append(vector("rotary", "B T H+K W -> B T H+K W", ROTARY_FLOPS))
-    rows += [*attention(choices.attention), linear("out", "B T H W, H W D -> B T D")]
+    rows += [*attention(choices.attention), linear("out", "B T H W, H W D -> B T D", "project")]
     return (*rows, *_after("out", "D", choices, has_bias=_asked(config, family.out_bias)))
 
 

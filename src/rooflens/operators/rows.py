@@ -21,8 +21,9 @@ from rooflens.operators.letters import Letters, check, value
 
 Home = Literal["weight", "tied", "table", "kv", "state", "link", "act", "none"]
 Part = Literal[
-    "linear", "expert", "shared", "attend", "router", "head", "embed", "norm", "conv", "ssm", "elementwise", "link"
-]
+    "linear", "project", "expert", "shared", "attend", "router", "head", "embed", "norm", "conv", "ssm", "elementwise",
+    "link",
+]  # fmt: skip
 _TERM = re.compile(r"(\d*)([A-Z][a-z]?)?")
 
 
@@ -51,7 +52,8 @@ class Row:
     home: where the second operand lives: weight; tied (streamed, stored elsewhere); table (stored, only the rows
         looked up move); kv; state (read and written); link (bytes on the wire); act; none.
     touches: which operands really move to or from memory: x input, w second operand, y output.
-    part: picks the stored dtype and the math.
+    part: picks the stored dtype and the math; `project` is a product around attention (q, k, v, out), which quantised
+        files often leave wide, `linear` any other.
     flops_per_point: 2 is a contraction on the matrix unit; 0 a look-up; 1 to 8 work on the vector unit.
     rides: runs inside the kernel of the row before.
     """

@@ -9,7 +9,8 @@ from rooflens.errors import NoPath
 from rooflens.operators.cost import Precision
 from rooflens.roofline.ceilings import Machine
 
-_CONTRACTING = ("", "expert", "shared", "attend", "router", "head", "conv", "ssm")
+_CONTRACTING = ("", "project", "expert", "shared", "attend", "router", "head", "conv", "ssm")
+_FORCED = ("", "project", "expert", "shared")
 
 
 def resolve(stored: Precision, machine: Machine, math: str | None = None) -> tuple[Precision, tuple[str, ...]]:
@@ -27,7 +28,7 @@ def resolve(stored: Precision, machine: Machine, math: str | None = None) -> tup
     maths = {}
     for part in _CONTRACTING:
         own = stored.stored_parts.get(part, stored.weights).math
-        forced = math if part in ("", "expert", "shared") else None
+        forced = math if part in _FORCED else None
         maths[part] = wide if part == "attend" else _math(own, wide, machine, forced, notes)
     return replace(stored, math=maths), tuple(dict.fromkeys(notes))
 
