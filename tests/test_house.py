@@ -1,0 +1,139 @@
+"""The habits of the house that a machine can hold: see CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "rooflens"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+# Who may import which package of other people, also inside a function. A package that is not here is a new
+# dependency: it needs a page in decisions/ and a contract in pyproject.toml.
+DOORS = {
+    "click": ("cli",),
+    "cupy": ("measure/backends",),
+    "cupyx": ("measure/backends",),
+    "matplotlib": ("present",),
+    "numpy": ("arrays.py", "measure/backends"),
+    "nvmath": ("measure/backends",),
+    "psutil": ("measure",),
+    "pynvml": ("measure",),
+    "ray": ("fleet",),
+    "rich": ("present",),
+    "starlette": ("server",),
+    "threadpoolctl": ("measure",),
+    "torch": ("measure/backends",),
+    "uvicorn": ("server",),
+}
+
+
+def named(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def run(*command):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_import_rooflens_loads_nothing_heavy():
+    done = run(sys.executable, "-c", "import sys, rooflens; print(*{m.partition('.')[0] for m in sys.modules})")
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) & set(DOORS) == set()
+
+
+def test_imports_point_down_and_every_module_stands_on_a_floor():
+    done = run(sys.executable, "-c", "from importlinter.cli import lint_imports_command as main; main()", "--no-cache")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def imported_packages(path):
+    """Top-level packages imported at run time anywhere in a file; imports for type hints alone do not count."""
+    tree = parsed(path)
+    hints = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)]
+    ignored = {id(inner) for hint in hints for statement in hint.body for inner in ast.walk(statement)}
+    for node in ast.walk(tree):
+        if id(node) in ignored:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_other_peoples_packages_come_in_only_through_their_doors(path):
+    foreign = set(imported_packages(path)) - sys.stdlib_module_names - {"rooflens"}
+    strangers = {p for p in foreign if not named(path).startswith(DOORS.get(p, ("\0",)))}
+    assert strangers == set()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_a_file_has_one_subject_and_so_stays_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_what_is_public_says_what_it_is(path):
+    tree = parsed(path)
+    assert ast.get_docstring(tree), "a module says what it is for"
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    public = [n for n in tree.body if isinstance(n, kinds) and not n.name.startswith("_")]
+    assert [n.name for n in public if not ast.get_docstring(n)] == []
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if ">>> " in p.read_text(encoding="utf-8")], ids=named)
+def test_examples_in_docstrings_are_true(path):
+    name = ".".join(("rooflens", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+    failed, tried = doctest.testmod(importlib.import_module(name))
+    assert (failed, tried > 0) == (0, True)
+
+
+def texts():
+    """All that is written by hand in this repository."""
+    folders = (".ci", "benchmarks", "changelog.d", "decisions", "docs", "requirements", "src", "tests")
+    files = [p for folder in folders for p in sorted((ROOT / folder).rglob("*"))] + sorted(ROOT.glob("*"))
+    readable = {".md", ".py", ".toml", ".json", ".txt", ".cfg", ".html", ".css", ".js", ""}
+    return [p for p in files if p.is_file() and p.suffix in readable and "__pycache__" not in p.parts]
+
+
+def test_nothing_names_the_computer_it_was_written_on():
+    folders = "|".join(("ro" + "ot", "wo" + "rk", "Users", "farm"))
+    here = re.compile(rf"(?<![\w.])/(?:{folders})/\w")
+    said = [str(p.relative_to(ROOT)) for p in texts() if here.search(p.read_text(encoding="utf-8"))]
+    assert said == []
+
+
+def test_what_ci_installs_is_pinned_and_names_no_place_to_get_it_from():
+    lines = (ROOT / "requirements" / "ci.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {m[1].lower() for line in lines if (m := re.fullmatch(r"([\w.-]+)==[\w.]+", line))}
+    assert [line for line in lines if not line.startswith("#") and "==" not in line] == []
+    project = PROJECT["project"]
+    asked = project["dependencies"] + project["optional-dependencies"]["dev"]
+    assert {re.split(r"[<>=!~\[]", need)[0].lower() for need in asked} <= pinned
+
+
+def test_the_changelog_knows_this_version():
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {PROJECT['project']['version']}" in log
+
+
+def test_a_switched_off_rule_has_its_reason_beside_it():
+    lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if re.match(r'\s+"[A-Z]{1,4}\d*",', line)]
+    assert rules
+    assert [line for line in rules if "  # " not in line] == []
