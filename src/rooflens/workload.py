@@ -72,12 +72,18 @@ def operators(model: Model, step: Step, precision: Precision) -> list[Operator]:
 
 def letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
     """The letters of one block in this step, as one device sees them."""
-    static = shard(block.with_letters(model.letters), tp=step.tp)
+    return {**fixed_letters(model, step, block), **moving_letters(step, block)}
+
+
+def fixed_letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
+    """The letters that no batch, prompt or context changes: the architecture's, split over the devices."""
+    return {**shard(block.with_letters(model.letters), tp=step.tp), "Z": 2.0 * (step.tp - 1) / step.tp}
+
+
+def moving_letters(step: Step, block: Block) -> dict[str, Number]:
+    """The letters that the step sets. Costs are sums of products of them: roofline.bound counts on it."""
     touched, attended = positions(step, block.window)
-    wire = 2.0 * (step.tp - 1) / step.tp
-    return {
-        **static, "B": step.batch, "T": step.tokens, "S": touched, "P": attended, "Y": step.logits, "Z": wire,
-    }  # fmt: skip
+    return {"B": step.batch, "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
 
 
 def positions(step: Step, window: float | None) -> tuple[Number, Number]:
