@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from rooflens.catalogue import accelerator, accelerator_from_toml, accelerators, store
+from rooflens.catalogue import accelerator, accelerator_from_toml, accelerators, derived_peaks, store
 from rooflens.errors import BadFile
 from rooflens.records import decode, encode
 
@@ -107,6 +109,20 @@ def test_every_fault_is_listed_at_once_with_its_path_and_the_nearest_key():
 )
 def test_a_file_that_cannot_be_used_says_why(text, sentence):
     assert re.search(sentence, refused(text))
+
+
+def test_the_chip_in_the_guide_is_one_that_can_be_read():
+    guide = (Path(__file__).parents[1] / "docs" / "accelerators.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+    acme = accelerator_from_toml(textwrap.dedent(example), "docs/accelerators.md")
+    assert acme.peaks["matrix"] == {"bf16": 400e12, "fp8": 0}
+    assert acme.memory.capacity_bytes == 64 * 2**30
+
+
+def test_an_architecture_that_no_table_knows_derives_nothing():
+    for key in ("arch", "isa"):
+        text = f"[accelerator]\nid = 'a'\n{key} = 'new'\nunit_count = 4\nbase_clock_hz = '1 GHz'"
+        assert not any(derived_peaks(accelerator_from_toml(text, "own.toml")).values())
 
 
 def test_the_same_id_in_two_files_is_refused(monkeypatch, tmp_path):

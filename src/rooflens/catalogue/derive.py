@@ -17,9 +17,9 @@ def derived_peaks(known: Accelerator) -> dict[Path, dict[str, float]]:
     """
     if known.isa is not None:
         return _cpu_peaks(known)
-    if known.arch is None or known.unit_count is None:
+    rates, units = arch_rates().get(known.arch or ""), known.unit_count
+    if rates is None or units is None:
         return {"matrix": {}, "vector": {}}
-    rates, units = arch_rates()[known.arch], known.unit_count
     matrix = {
         d: (known.boost_clock_hz if d in _AT_VECTOR_CLOCK else _tensor_clock(known), r) for d, r in rates.matrix.items()
     }
@@ -47,10 +47,10 @@ def _tensor_clock(known: Accelerator) -> float | None:
 
 
 def _cpu_peaks(known: Accelerator) -> dict[Path, dict[str, float]]:
-    if known.isa is None or known.unit_count is None or known.base_clock_hz is None:
+    isa = cpu_isa_rates().get(known.isa or "")
+    if isa is None or known.unit_count is None or known.base_clock_hz is None:
         return {"matrix": {}, "vector": {}}
-    per_cycle = cpu_isa_rates()[known.isa].rates
-    rates = {d: known.unit_count * known.base_clock_hz * rate for d, rate in per_cycle.items()}
-    on_tiles = [d for d in rates if d not in ("fp64", "fp32")] if known.isa.startswith("amx") else []
+    rates = {d: known.unit_count * known.base_clock_hz * rate for d, rate in isa.rates.items()}
+    on_tiles = [d for d in rates if d not in ("fp64", "fp32")] if isa.key.startswith("amx") else []
     matrix = {d: rates.pop(d) for d in on_tiles}
     return {"matrix": matrix, "vector": rates}
