@@ -37,15 +37,33 @@ def maximum(values: Iterable[Number]) -> Number:
     """Element-wise largest; `max` when all are scalars. Raises ValueError when there is none."""
     first, *rest = list(values) or _nothing()
     for value in rest:
-        first = _pair("maximum", first, value)
+        first = larger(first, value)
     return first
+
+
+def larger(a: Number, b: Number) -> Number:
+    """Element-wise larger of two."""
+    if isinstance(a, _SCALARS) and isinstance(b, _SCALARS):
+        return max(a, b)
+    import numpy as np
+
+    return np.maximum(a, b)
+
+
+def smaller(a: Number, b: Number) -> Number:
+    """Element-wise smaller of two."""
+    if isinstance(a, _SCALARS) and isinstance(b, _SCALARS):
+        return min(a, b)
+    import numpy as np
+
+    return np.minimum(a, b)
 
 
 def minimum(values: Iterable[Number]) -> Number:
     """Element-wise smallest; `min` when all are scalars. Raises ValueError when there is none."""
     first, *rest = list(values) or _nothing()
     for value in rest:
-        first = _pair("minimum", first, value)
+        first = smaller(first, value)
     return first
 
 
@@ -57,15 +75,6 @@ def is_array(value: object) -> bool:
 def all_of(condition: Any) -> bool:
     """True when a comparison holds everywhere, of a bool or of an array of them."""
     return bool(condition) if isinstance(condition, bool) else bool(condition.all())
-
-
-def _pair(name: str, a: Number, b: Number) -> Number:
-    if isinstance(a, _SCALARS) and isinstance(b, _SCALARS):
-        return max(a, b) if name == "maximum" else min(a, b)
-    import numpy as np
-
-    result: Number = getattr(np, name)(a, b)
-    return result
 
 
 def _nothing() -> list[Number]:

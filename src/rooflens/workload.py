@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from rooflens.operators.rows import Part, Row
 
 Phase = Literal["decode", "prefill"]
 Mask = Literal["causal", "full"]
+LettersOf = Callable[[Model, "Step", Block], dict[str, Number]]
 WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm")
 
 
@@ -59,13 +60,13 @@ def prefill(batch: Any = 1, prompt: Any = 1, context: Any = None, **more: Any) -
     return _checked(Step("prefill", letter(batch), letter(prompt), letter(context), 1.0, **more))
 
 
-def operators(model: Model, step: Step, precision: Precision) -> list[Operator]:
-    """The step as a list of kernels, each counted on one device."""
+def operators(model: Model, step: Step, precision: Precision, letters_of: LettersOf | None = None) -> list[Operator]:
+    """The step as a list of kernels, each counted on one device, in its letters or those of `letters_of`."""
     if step.tp > 1 and not model.choices.links:
         raise RooflensError("several devices need the model built with links=True, or its collectives are not counted")
     found = []
     for block in model.blocks:
-        sizes = letters(model, step, block)
+        sizes = (letters_of or letters)(model, step, block)
         found += [_operator(rows, block, sizes, precision) for rows in kernels(block.rows)]
     return found
 

@@ -1,0 +1,136 @@
+"""A bound price is price_step's, to the last digits, for any model, step, precision and machine."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooflens import models, workload
+from rooflens.dtypes import dtype
+from rooflens.errors import NoPath, RooflensError
+from rooflens.operators.unknowns import Polynomial, terms
+from rooflens.roofline.bound import bind
+from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.math import resolve
+from rooflens.roofline.price import price_step
+
+CLOSE = {"rel": 1e-12}
+MACHINE = Machine(
+    "acme",
+    "Acme One",
+    (
+        Ceiling("bf16", "compute", 4e14, "spec", dtype="bf16", path="matrix"),
+        Ceiling("fp8", "compute", 8e14, "spec", dtype="fp8", path="matrix"),
+        Ceiling("fp32", "compute", 2e13, "spec", dtype="fp32", path="vector"),
+        Ceiling("read", "memory", 2e12, "measured", level="main", access="read"),
+        Ceiling("copy", "memory", 1.7e12, "measured", level="main", access="copy"),
+        Ceiling("link", "link", 2e11, "spec", level="nvlink"),
+        Ceiling("launch", "launch", 2e-6, "measured", level="device"),
+    ),
+    link="nvlink",
+)
+
+
+@st.composite
+def architectures(draw, links=False):
+    kv_heads, groups, head_width = (draw(st.sampled_from(of)) for of in ((1, 2, 8), (1, 4, 7), (64, 128)))
+    config = {
+        "model_type": draw(st.sampled_from(["llama", "qwen2", "qwen3", "mistral"])),
+        "hidden_size": draw(st.integers(1, 64)) * 128,
+        "num_hidden_layers": draw(st.integers(1, 80)),
+        "num_attention_heads": kv_heads * groups,
+        "num_key_value_heads": kv_heads,
+        "head_dim": head_width,
+        "intermediate_size": draw(st.integers(1, 30000)),
+        "vocab_size": draw(st.integers(1, 300000)),
+        "sliding_window": draw(st.sampled_from([None, 128, 4096])),
+        "use_sliding_window": True,
+        "tie_word_embeddings": draw(st.booleans()),
+        "torch_dtype": "bfloat16",
+    }
+    choices = models.Choices(draw(st.sampled_from(["flash", "unfused"])), draw(st.booleans()), links)
+    return models.from_config(config, "drawn", choices)
+
+
+@st.composite
+def steps(draw, tp=1):
+    batch, tokens, before = draw(st.integers(1, 4096)), draw(st.integers(1, 8192)), draw(st.integers(0, 200000))
+    mask = draw(st.sampled_from(["causal", "full"]))
+    if draw(st.booleans()):
+        return workload.decode(batch, before + 1, tp=tp, mask=mask)
+    return workload.prefill(batch, tokens, before + tokens, tp=tp, mask=mask)
+
+
+def stored(weights, kv):
+    return resolve(workload.precision(dtype("bf16"), weights, kv), MACHINE)[0]
+
+
+precisions = st.builds(stored, st.sampled_from([None, "fp8", "int4", "q4_k"]), st.sampled_from([None, "fp8"]))
+
+
+@given(st.data(), precisions, st.booleans(), st.sampled_from([1, 2, 8]))
+@settings(deadline=None)
+def test_a_bound_price_is_the_price_of_the_step(data, precision, activations, tp):
+    model = data.draw(architectures(links=tp > 1))
+    bound = bind(model, precision, MACHINE, data.draw(steps(tp)), activations=activations)
+    for step in data.draw(st.lists(steps(tp), min_size=1, max_size=4)):
+        price = price_step(workload.operators(model, step, precision), MACHINE, activations=activations)
+        assert bound.floor_s(step) == pytest.approx(price.floor_s, **CLOSE)
+        assert bound.floor_overlapped_s(step) == pytest.approx(price.floor_overlapped_s, **CLOSE)
+        assert bound.launch_s == pytest.approx(price.launch_s, **CLOSE)
+
+
+@given(architectures(), precisions)
+@settings(deadline=None)
+def test_a_grid_priced_at_once_is_its_points_priced_one_by_one(model, precision):
+    batches, contexts = np.array([1, 3, 64, 999]), np.array([1, 127, 4096, 131072, 10])
+    bound = bind(model, precision, MACHINE, workload.decode())
+    grid = bound.floor_s(workload.decode(batches[:, None], contexts[None, :]))
+    assert grid.shape == (4, 5)
+    for i, batch in enumerate(batches):
+        for j, context in enumerate(contexts):
+            step = workload.decode(int(batch), int(context))
+            price = price_step(workload.operators(model, step, precision), MACHINE)
+            assert grid[i, j] == pytest.approx(price.floor_s, **CLOSE)
+
+
+def test_work_without_a_path_is_refused_when_binding():
+    without = Machine("bare", "Bare", tuple(c for c in MACHINE.ceilings if c.dtype != "bf16"))
+    model = models.named("llama-2-7b")
+    with pytest.raises(NoPath, match="bf16"):
+        bind(model, workload.precision(dtype("bf16")), without)
+
+
+def test_a_rate_that_is_not_known_is_said_once():
+    without = Machine("bare", "Bare", tuple(c for c in MACHINE.ceilings if c.path != "vector"))
+    bound = bind(models.named("llama-2-7b"), workload.precision(dtype("bf16")), without)
+    assert len(bound.unpriced) == 1
+    assert "vector" in bound.unpriced[0]
+
+
+def test_prices_bound_for_one_device_are_not_read_for_two():
+    bound = bind(models.named("llama-2-7b"), workload.precision(dtype("bf16")), MACHINE)
+    with pytest.raises(RooflensError, match="tp 2"):
+        bound.floor_s(workload.decode(tp=2))
+
+
+def test_a_dense_model_is_a_few_sums():
+    """The embedding can only be memory-bound; qkv, attention, out, two of the FFN and the head can be either."""
+    bound = bind(models.named("llama-2-7b"), workload.precision(dtype("bf16")), MACHINE)
+    assert len(bound.rivals) == 6
+    assert len(bound.monomials) == 5  # 1, B T, B T P, B S, B Y
+
+
+def test_polynomials_add_and_multiply():
+    b, s = Polynomial.of((0, "B")), Polynomial.of((0, "S"))
+    assert terms((b + 2.0) * (3.0 * s + b) / 2.0) == {
+        ((0, "B"), (0, "S")): 1.5, ((0, "B"), (0, "B")): 0.5, ((0, "S"),): 3.0, ((0, "B"),): 1.0,
+    }  # fmt: skip
+    assert terms(b * 0.0) == {}
+    assert terms(sum([b, b], 0.0)) == {((0, "B"),): 2.0}
+
+
+@pytest.mark.parametrize("formula", [lambda b: b > 1, lambda b: max(b, 1.0), lambda b: b**2, lambda b: 1 / b, bool])
+def test_a_formula_that_cannot_be_folded_is_an_error_and_never_a_wrong_number(formula):
+    with pytest.raises(TypeError):
+        formula(Polynomial.of((0, "B")))
