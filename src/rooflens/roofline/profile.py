@@ -8,7 +8,7 @@ Ceiling ids: `compute/PATH/DTYPE/burst`, `.../sustained`, `.../peak` (derived fr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rooflens.roofline.ceilings import Ceiling, Machine
@@ -110,7 +110,8 @@ class AttentionPoint:
     """Decode attention of one token over `context` cached tokens, all layers: scores, softmax, values.
 
     Not timed: projections and the cache write. time_s is the median of `count` repetitions; samples_s keeps at most
-    a thousand of them. calls: library calls in one repetition, each paying the launch cost.
+    a thousand of them. calls: library calls in one repetition, each paying the launch cost. overhead_s: the same
+    calls over one cached token, so what a repetition costs apart from its data.
     """
 
     dtype: str
@@ -123,7 +124,7 @@ class AttentionPoint:
     count: int
     calls: int
     relative_error: float
-    converged: bool = True
+    overhead_s: float | None = None
     samples_s: tuple[float, ...] = ()
     implementation: str | None = None
     trusted: bool = True
@@ -152,12 +153,19 @@ class Profile:
     throttle: str | None = None
     gates: tuple[Gate, ...] = ()
     gemms: tuple[GemmPoint, ...] = ()
+    attention: tuple[AttentionPoint, ...] = ()
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 
-    def machine(self, name: str = "here") -> Machine:
-        """The measured, trusted ceilings as a machine; derived peaks and refused figures stay behind."""
+    def machine(self, name: str = "here", *, doubtful: bool = False) -> Machine:
+        """The measured, trusted ceilings as a machine; derived peaks and refused figures stay behind.
+
+        doubtful: take in what was refused only because others ran meanwhile, with that reason as its note. Such a
+        rate is too low rather than wrong: whoever asks for it must say so.
+        """
         kept = tuple(c for c in self.ceilings if c.trusted and c.origin == "measured")
+        if doubtful:
+            kept += tuple(replace(c, trusted=True, note=f"doubtful: {c.why_not}") for c in self._disturbed())
         return Machine(
             name=name,
             title=self.device.title,
@@ -172,6 +180,12 @@ class Profile:
     def ceiling(self, id: str) -> Ceiling | None:
         """The ceiling of this id, trusted or not."""
         return next((c for c in self.ceilings if c.id == id), None)
+
+    def _disturbed(self) -> list[Ceiling]:
+        disturbed = {g.id for g in self.gates if g.reasons}
+        peaks = {c.dtype: c.value for c in self.ceilings if c.origin == "derived" and c.kind == "compute"}
+        refused = [c for c in self.refused() if c.id in disturbed]
+        return [c for c in refused if c.kind != "compute" or c.value <= peaks.get(c.dtype, c.value)]
 
     def refused(self) -> tuple[Ceiling, ...]:
         """Measured ceilings nobody should use, each with its `why_not`."""

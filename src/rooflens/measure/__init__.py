@@ -1,0 +1,1 @@
+"""Measured ceilings: one timing loop over dumb backends, a gate against disturbed figures, a profile as the result."""

@@ -1,0 +1,137 @@
+"""Decode attention of one token against a filled cache: times and shapes, no prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rooflens.measure.backend import AttentionShape, Backend, Cannot, Kernel
+from rooflens.measure.budget import Budget
+from rooflens.measure.judge import own_faults
+from rooflens.measure.loop import Rule, fastest, repeat
+from rooflens.measure.options import Options, Progress, silent
+from rooflens.roofline.profile import AttentionPoint, Gate
+from rooflens.units import show
+
+CONTEXTS = (16, 64, 256, 1024, 4096, 16384)
+DTYPES = ("fp32", "bf16", "fp16")
+MOST_ERROR = {"fp64": 1e-12, "fp32": 1e-5, "bf16": 5e-3, "fp16": 5e-3}
+REPETITIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """All cells of the benchmark; skipped: what was left out, each with its reason."""
+
+    shape: AttentionShape
+    points: tuple[AttentionPoint, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    skipped: tuple[str, ...] = ()
+    complete: bool = True
+
+
+def measure_attention(
+    backend: Backend,
+    options: Options | None = None,
+    shape: AttentionShape | None = None,
+    contexts: Sequence[int] = CONTEXTS,
+    dtypes: Sequence[str] = DTYPES,
+    progress: Progress = silent,
+    on_result: Callable[[Attention], None] | None = None,
+    budget: Budget | None = None,
+) -> Attention:
+    """Every (dtype, context) cell that this machine computes in its own arithmetic; the rest is skipped with a reason.
+
+    A cell is the median of 1000 repetitions, or of as many as fit its time, at least 10. `options.budget_s` covers
+    this whole call unless a `budget` shared with others is given. on_result gets all that is complete so far.
+    """
+    options, shape = options or Options(), shape or AttentionShape()
+    budget = budget or Budget(backend.clock, options.budget_s)
+    possible, skipped = _possible(backend, dtypes, shape, options)
+    cells = [(dtype, context) for dtype in possible for context in contexts]
+    so_far = Attention(shape, skipped=skipped)
+    for count, (dtype, context) in enumerate(cells):
+        progress(f"decode attention {dtype} S={context}", count / len(cells))
+        so_far = _add(so_far, backend, dtype, context, _shared(options, budget, len(cells) - count), budget)
+        if on_result:
+            on_result(so_far)
+    progress("decode attention", 1.0)
+    return so_far
+
+
+def _possible(
+    backend: Backend, dtypes: Sequence[str], shape: AttentionShape, options: Options
+) -> tuple[list[str], tuple[str, ...]]:
+    """The dtypes this backend computes attention in, and a sentence for each other."""
+    possible, skipped = [], []
+    for dtype in dtypes:
+        try:
+            backend.attention(dtype, 1, shape, options.seed)
+            possible.append(dtype)
+        except Cannot as reason:
+            skipped.append(str(reason))
+    return possible, tuple(skipped)
+
+
+def _shared(options: Options, budget: Budget, cells: int) -> Options:
+    """The cell's limit, shortened so that the rest of the budget serves all remaining cells."""
+    return replace(options, cell_s=max(0.0, min(options.cell_s, 0.7 * budget.left() / cells)))
+
+
+def measure_cell(
+    backend: Backend, dtype: str, context: int, shape: AttentionShape, options: Options, budget: Budget
+) -> tuple[AttentionPoint, Gate]:
+    """One cell in the fastest way. Raises Cannot when the dtype is not computed natively or the result is wrong."""
+    ways = backend.attention(dtype, context, shape, options.seed)
+    kernel, _ = fastest(backend, ways, budget, options.cell_s / 8, rounds=8)
+    error = _checked(kernel, dtype, context)
+    rule = Rule(options.cell_s, most=REPETITIONS, interval=0.0, warm_s=options.cell_s / 20)
+    run = repeat(backend, kernel, rule, budget, f"attention/{dtype}/{context}")
+    reasons = own_faults(run)
+    point = AttentionPoint(
+        dtype=dtype,
+        context=context,
+        layers=shape.layers,
+        width=shape.width,
+        heads=shape.heads,
+        time_s=run.median_s,
+        best_s=run.best_s,
+        count=len(run.samples_s),
+        calls=kernel.calls,
+        overhead_s=_overhead_s(backend, dtype, kernel, shape, options, budget),
+        relative_error=error,
+        samples_s=run.samples_s,
+        implementation=kernel.unit,
+        trusted=not reasons,
+        why_not="; ".join(reasons) or None,
+    )
+    return point, run.gate
+
+
+def _checked(kernel: Kernel, dtype: str, context: int) -> float:
+    error = kernel.error()
+    if not error <= MOST_ERROR[dtype]:
+        allowed = f"(at most {MOST_ERROR[dtype]:.0e})"
+        raise Cannot(f"decode attention {dtype} S={context} refused: off float64 by {error:.1e} {allowed}")
+    return error
+
+
+def _overhead_s(
+    backend: Backend, dtype: str, like: Kernel, shape: AttentionShape, options: Options, budget: Budget
+) -> float:
+    """The same calls over one cached token: what the step costs apart from its data."""
+    kernel = next(k for k in backend.attention(dtype, 1, shape, options.seed) if k.unit == like.unit)
+    return repeat(backend, kernel, Rule(options.cell_s / 10, most=100), budget).median_s
+
+
+def _add(so_far: Attention, backend: Backend, dtype: str, context: int, options: Options, budget: Budget) -> Attention:
+    if budget.over():
+        spent = f"the time budget of {show(budget.seconds or 0, 's')} was used up"
+        why = f"decode attention {dtype} S={context} skipped: {spent}"
+        return replace(so_far, skipped=(*so_far.skipped, why), complete=False)
+    try:
+        point, gate = measure_cell(backend, dtype, context, so_far.shape, options, budget)
+    except Cannot as reason:
+        skipped = tuple(dict.fromkeys((*so_far.skipped, str(reason))))
+        return replace(so_far, skipped=skipped)
+    return replace(so_far, points=(*so_far.points, point), gates=(*so_far.gates, gate))

@@ -1,0 +1,131 @@
+"""What a measured thing must offer. A backend makes callables; it never times, repeats, judges or prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from rooflens.errors import RooflensError
+from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.profile import Device
+
+
+class Cannot(RooflensError):
+    """Something that this machine or installation cannot measure: a sentence for the list of skipped things."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One way to do a piece of work, ready to run.
+
+    run: does the work `inner` times; may return before it is done. unit: what computes, by name. error: relative error
+    of a run against a float64 reference, run before timing; above `tolerance` the figure is refused.
+    setting: entered around all timed runs (thread counts, pinning). calls: library calls in one piece of work.
+    overhead_s: what a run costs apart from its work, where the backend knows. why_not: why this way is never a roof.
+    """
+
+    run: Callable[[], object]
+    unit: str
+    error: Callable[[], float]
+    tolerance: float
+    threads: int = 1
+    path: str | None = None
+    inner: int = 1
+    calls: int = 1
+    setting: Callable[[], AbstractContextManager[object]] = nullcontext
+    overhead_s: float | None = None
+    why_not: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counters since some fixed moment; absent where the system does not tell. `pressure` covers the last ten seconds.
+
+    others: sentences about who else is on the device now.
+    """
+
+    wall_s: float
+    cpu_s: float | None = None
+    involuntary_switches: int | None = None
+    steal_s: float | None = None
+    pressure: float | None = None
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the device runs at now. throttle: reasons that the device itself gives."""
+
+    clock_hz: float | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    throttle: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionShape:
+    """The decoder whose attention is measured: width = heads x head width."""
+
+    layers: int = 6
+    width: int = 384
+    heads: int = 6
+
+    def __post_init__(self) -> None:
+        if min(self.layers, self.width, self.heads) < 1 or self.width % self.heads:
+            raise RooflensError(f"attention of width {self.width} cannot be split into {self.heads} equal heads")
+
+    @property
+    def head_width(self) -> int:
+        """Width of one head."""
+        return self.width // self.heads
+
+
+class Backend(Protocol):
+    """A machine, real or made up. Kernel factories return contenders (the loop keeps the fastest) or raise Cannot."""
+
+    name: str
+
+    def why_not(self) -> str:
+        """Why this backend cannot be used here; "" when it can."""
+
+    def device(self) -> Device:
+        """What this is and what limits trust in what it shows."""
+
+    def versions(self) -> dict[str, str]:
+        """Libraries, drivers and their versions."""
+
+    def clock(self) -> float:
+        """Seconds, monotonic."""
+
+    def rest(self, seconds: float) -> None:
+        """Do nothing for that long."""
+
+    def sync(self) -> None:
+        """Return when everything started is done."""
+
+    def usage(self) -> Usage:
+        """Counters for the gate."""
+
+    def state(self) -> State:
+        """Clock, power and throttle reasons now; may take a few milliseconds."""
+
+    def peaks(self) -> tuple[Ceiling, ...]:
+        """Peaks that follow from clock and instruction set (origin "derived"), never measured with a product."""
+
+    def gemm(self, dtype: str, m: int, n: int, k: int, seed: int) -> Sequence[Kernel]:
+        """(M x K) by (K x N) of random normal data into an output that each run overwrites."""
+
+    def stream(self, access: str, level: str, working_set_bytes: float, seed: int) -> Sequence[Kernel]:
+        """One pass of `access` (read, write, copy, triad) over all arrays together `working_set_bytes` long."""
+
+    def launch(self) -> Sequence[Kernel]:
+        """The smallest call that does nearly nothing."""
+
+    def attention(self, dtype: str, context: int, shape: AttentionShape, seed: int) -> Sequence[Kernel]:
+        """One token's attention over `context` cached ones in all layers; queries given, cache not written."""
+
+    def close(self) -> None:
+        """Give back threads and memory."""

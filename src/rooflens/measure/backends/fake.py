@@ -1,0 +1,208 @@
+"""A made-up machine with a clock of its own: its true ceilings are chosen, and measuring must find them again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage
+from rooflens.measure.kernels import gemm_flops
+from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.profile import Cache, Device
+
+BYTES = {"fp64": 8, "fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
+SAMPLE_S = 0.005
+COOL_DOWN_S = 0.4  # a rest this long cools the machine
+
+
+@dataclass(frozen=True, slots=True)
+class FakeMachine:
+    """The truth to be found.
+
+    compute: FLOP/s by dtype; memory: byte/s by (level, access). owned_cache_bytes: sets up to this run at
+    `cached_times` the speed of memory, as when a cache is larger than it shows. noise: relative, symmetrical.
+    throttle: rates fall to `throttled_to` of themselves after `throttle_after_s` without a rest.
+    attention_share: share of the attainable rate that decode attention reaches. peak_times: derived peak / truth.
+    """
+
+    compute: Mapping[str, float] = field(default_factory=lambda: {"fp32": 200e9, "fp64": 100e9, "bf16": 3200e9})
+    memory: Mapping[tuple[str, str], float] = field(
+        default_factory=lambda: {
+            ("main", "read"): 40e9,
+            ("main", "write"): 36e9,
+            ("main", "copy"): 38e9,
+            ("main", "triad"): 37e9,
+            ("L1", "read"): 400e9,
+            ("L2", "read"): 200e9,
+            ("L3", "read"): 100e9,
+        }
+    )
+    caches: tuple[Cache, ...] = (Cache("L1", 32768, 2), Cache("L2", 524288, 2), Cache("L3", 2.0**25))
+    launch_s: float = 1e-6
+    noise: float = 0.003
+    threads: int = 2
+    memory_bytes: float = 16e9
+    clock_hz: float = 3e9
+    throttle_after_s: float | None = None
+    throttled_to: float = 0.75
+    cpu_share: float = 1.0
+    switches_per_s: float = 0.0
+    steal_share: float = 0.0
+    pressure: float = 0.0
+    owned_cache_bytes: float = 0.0
+    cached_times: float = 1.5
+    attention_share: float = 1.0
+    attention_calls_per_layer: int = 3
+    attention_error: float = 1e-7
+    gemm_error: float = 0.0
+    peak_times: float = 1.1
+    overhead_s: float = 0.0
+    seed: int = 0
+
+
+class FakeBackend:
+    """Behaves as `machine` says. Nothing waits: every run moves the virtual clock. `log` lists what was run."""
+
+    name = "fake"
+
+    def __init__(self, machine: FakeMachine | None = None, interrupt_after: int | None = None) -> None:
+        self.machine = machine or FakeMachine()
+        self.interrupt_after = interrupt_after
+        self.runs = 0
+        self._now_s = 1000.0
+        self._busy_s = 0.0
+        self._cpu_s = 0.0
+        self._switches = 0.0
+        self._random = random.Random(self.machine.seed)
+
+    def why_not(self) -> str:
+        """Always usable."""
+        return ""
+
+    def device(self) -> Device:
+        """The made-up processor."""
+        m = self.machine
+        return Device("Fake CPU", "cpu", threads=m.threads, memory_bytes=m.memory_bytes, caches=m.caches)
+
+    def versions(self) -> dict[str, str]:
+        """One made-up library."""
+        return {"fake": "1"}
+
+    def clock(self) -> float:
+        """Virtual seconds."""
+        return self._now_s
+
+    def rest(self, seconds: float) -> None:
+        """Let virtual time pass, and cool down."""
+        self._now_s += seconds
+        if seconds >= COOL_DOWN_S:
+            self._busy_s = 0.0
+
+    def sync(self) -> None:
+        """Everything is done at once here."""
+
+    def usage(self) -> Usage:
+        """Counters as the machine's contention makes them."""
+        steal_s = self._now_s * self.machine.threads * self.machine.steal_share
+        return Usage(self._now_s, self._cpu_s, int(self._switches), steal_s, self.machine.pressure)
+
+    def state(self) -> State:
+        """Clock and throttle reason, hot or cool."""
+        hot = self._hot()
+        times = self.machine.throttled_to if hot else 1.0
+        return State(self.machine.clock_hz * times, throttle=("power limit",) if hot else ())
+
+    def peaks(self) -> tuple[Ceiling, ...]:
+        """Peaks a chosen factor above the truth."""
+        return tuple(
+            Ceiling(
+                f"compute/vector/{d}/peak", "compute", rate * self.machine.peak_times, "derived", dtype=d, path="vector"
+            )
+            for d, rate in self.machine.compute.items()
+        )
+
+    def gemm(self, dtype: str, m: int, n: int, k: int, seed: int) -> Sequence[Kernel]:
+        """The right way and one half as slow again."""
+        rate = self.machine.compute.get(dtype)
+        if rate is None:
+            raise Cannot(f"{dtype} skipped: the fake machine has no {dtype}")
+        work_s = gemm_flops(m, n, k) / rate
+        error = self.machine.gemm_error
+        return [
+            self._kernel(work_s, "fake product", path="vector", error=error),
+            self._kernel(1.5 * work_s, "slow fake product", path="vector", error=error),
+        ]
+
+    def stream(self, access: str, level: str, working_set_bytes: float, seed: int) -> Sequence[Kernel]:
+        """One way, at the chosen rate."""
+        rate = self.machine.memory.get((level, access))
+        if rate is None:
+            raise Cannot(f"memory/{level}/{access} skipped: the fake machine has none")
+        if level == "main" and working_set_bytes <= self.machine.owned_cache_bytes:
+            rate *= self.machine.cached_times
+        inner = 1 if level == "main" else 1 + int(SAMPLE_S * rate / working_set_bytes)
+        overhead_s = self.machine.overhead_s
+        return [self._kernel(working_set_bytes / rate, f"fake {access}", inner=inner, overhead_s=overhead_s)]
+
+    def launch(self) -> Sequence[Kernel]:
+        """Nothing but the launch cost."""
+        return [self._kernel(0.0, "fake call")]
+
+    def attention(self, dtype: str, context: int, shape: AttentionShape, seed: int) -> Sequence[Kernel]:
+        """As fast as memory or arithmetic allow, plus its calls."""
+        m = self.machine
+        if dtype not in m.compute or dtype not in BYTES:
+            raise Cannot(f"decode attention {dtype} skipped: the fake machine does not compute in {dtype}")
+        moved = 2 * context * shape.width * BYTES[dtype] * shape.layers
+        flops = 4 * context * shape.width * shape.layers
+        work_s = max(moved / m.memory["main", "read"], flops / m.compute[dtype]) / m.attention_share
+        calls = m.attention_calls_per_layer * shape.layers
+        return [self._kernel(work_s, "fake attention", calls=calls, error=m.attention_error)]
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _kernel(
+        self,
+        work_s: float,
+        unit: str,
+        path: str | None = None,
+        inner: int = 1,
+        calls: int = 1,
+        error: float = 0.0,
+        overhead_s: float | None = None,
+    ) -> Kernel:
+        run = self._runner(work_s * inner, calls * self.machine.launch_s)
+        return Kernel(
+            run=run,
+            unit=unit,
+            error=lambda: error,
+            tolerance=1e-5,
+            threads=self.machine.threads,
+            path=path,
+            inner=inner,
+            calls=calls,
+            overhead_s=overhead_s,
+        )
+
+    def _runner(self, work_s: float, launches_s: float) -> Callable[[], None]:
+        def run() -> None:
+            self.runs += 1
+            if self.interrupt_after is not None and self.runs > self.interrupt_after:
+                raise KeyboardInterrupt
+            slower = 1 / self.machine.throttled_to if self._hot() else 1.0
+            noise = max(0.1, 1 + self.machine.noise * self._random.gauss(0, 1))
+            self._pass((work_s * slower + launches_s) * noise / self.machine.cpu_share)
+
+        return run
+
+    def _hot(self) -> bool:
+        after_s = self.machine.throttle_after_s
+        return after_s is not None and self._busy_s > after_s
+
+    def _pass(self, seconds: float) -> None:
+        self._now_s += seconds
+        self._busy_s += seconds
+        self._cpu_s += seconds * self.machine.threads * self.machine.cpu_share
+        self._switches += seconds * self.machine.threads * self.machine.switches_per_s

@@ -1,0 +1,61 @@
+"""Reasons not to believe a figure: somebody else ran meanwhile.
+
+Contention halves a rate while every stability test passes; CPU time against wall time and involuntary context
+switches tell the two apart (alone: 0.94 to 1.0 and 0 to 1 switches; disturbed: 0.5 and 58 to 219).
+"""
+
+from __future__ import annotations
+
+from rooflens.measure.backend import Usage
+from rooflens.roofline.profile import Gate
+
+LEAST_CPU_SHARE = 0.9
+FEW_SWITCHES = 5  # and so many more a second and thread, which a quiet desktop causes by itself
+FEW_SWITCHES_PER_S = 5.0
+MOST_PRESSURE = 0.05
+STEAL_TICK_S = 0.0101  # the counter's grain: one tick may belong to the time before
+MOST_STEAL = 0.002
+
+
+def judge(id: str, before: Usage, after: Usage, threads: int) -> Gate:
+    """The gate of what ran between two readings on `threads` threads; `reasons` is empty when it ran alone."""
+    wall_s = max(after.wall_s - before.wall_s, 1e-9)
+    cpu_s = _grown(before.cpu_s, after.cpu_s)
+    steal_s = _grown(before.steal_s, after.steal_s)
+    switches = _grown(before.involuntary_switches, after.involuntary_switches)
+    gate = Gate(
+        id=id,
+        cpu_share=None if cpu_s is None else cpu_s / (threads * wall_s),
+        involuntary_switches=None if switches is None else int(switches),
+        pressure=before.pressure,
+        steal=None if steal_s is None else (steal_s / (threads * wall_s) if steal_s > STEAL_TICK_S else 0.0),
+    )
+    reasons = (*_processor(gate, threads), *_switches(gate, threads, wall_s), *_system(gate), *before.others)
+    return Gate(id, gate.cpu_share, gate.involuntary_switches, gate.pressure, gate.steal, tuple(dict.fromkeys(reasons)))
+
+
+def _processor(gate: Gate, threads: int) -> tuple[str, ...]:
+    if gate.cpu_share is None or gate.cpu_share >= LEAST_CPU_SHARE:
+        return ()
+    got = f"{100 * gate.cpu_share:.0f} % of the time of its {threads} thread{'' if threads == 1 else 's'}"
+    return (f"contention: this process got {got} ({100 * LEAST_CPU_SHARE:.0f} % or more when alone)",)
+
+
+def _switches(gate: Gate, threads: int, wall_s: float) -> tuple[str, ...]:
+    allowed = FEW_SWITCHES + FEW_SWITCHES_PER_S * threads * wall_s
+    if gate.involuntary_switches is None or gate.involuntary_switches <= allowed:
+        return ()
+    return (f"contention: switched out {gate.involuntary_switches} times in {wall_s:.2g} s (0 or 1 when alone)",)
+
+
+def _system(gate: Gate) -> tuple[str, ...]:
+    reasons = []
+    if gate.pressure is not None and gate.pressure > MOST_PRESSURE:
+        reasons.append(f"contention: tasks waited for a CPU {100 * gate.pressure:.0f} % of the ten seconds before")
+    if gate.steal is not None and gate.steal > MOST_STEAL:
+        reasons.append(f"contention: the hypervisor gave away {100 * gate.steal:.1f} % of the CPU time (steal)")
+    return tuple(reasons)
+
+
+def _grown(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before

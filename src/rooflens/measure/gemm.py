@@ -1,0 +1,217 @@
+"""The compute roof of a dtype: the best product, fresh from rest (burst) and settled (sustained)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+
+from rooflens.measure.backend import Backend, Cannot, Kernel
+from rooflens.measure.budget import Budget
+from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, wrong_result
+from rooflens.measure.kernels import gemm_flops
+from rooflens.measure.loop import Rule, Run, fastest, first, repeat, settle, window
+from rooflens.measure.options import Options
+from rooflens.roofline.ceilings import Ceiling, Mode
+from rooflens.roofline.profile import Device, Gate, GemmPoint
+from rooflens.units import percent, show
+
+CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)
+BURST_PRODUCTS = 10
+LOW_SHARE = 0.5
+THROTTLED = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Roofs:
+    """What measuring one dtype gave; a point for every shape tried."""
+
+    ceilings: tuple[Ceiling, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    points: tuple[GemmPoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    kernel: Kernel
+    size: int
+    points: tuple[GemmPoint, ...]
+
+    @property
+    def flops(self) -> float:
+        return gemm_flops(self.size, self.size, self.size)
+
+
+def measure_gemm(backend: Backend, dtype: str, options: Options, budget: Budget) -> Roofs:
+    """Burst and sustained roofs of `dtype` at its best cube. Raises Cannot when no library here multiplies it."""
+    best = best_shape(backend, dtype, options, budget)
+    faults = wrong_result(best.kernel.error(), best.kernel.tolerance)
+    burst, sustained = _both(backend, best, options, budget)
+    peaks = {p.dtype: p for p in backend.peaks() if p.path == best.kernel.path}
+    device = backend.device()
+    roofs = [
+        _ceiling("burst", dtype, best, burst, burst.samples_s, faults, peaks.get(dtype), device),
+        _ceiling("sustained", dtype, best, sustained, _settled(sustained), faults, peaks.get(dtype), device),
+    ]
+    roofs[1] = replace(roofs[1], throttle=throttled(roofs[0], burst, roofs[1], sustained))
+    gates = tuple(replace(run.gate, id=roof.id) for run, roof in zip((burst, sustained), roofs, strict=True))
+    return Roofs(tuple(roofs), gates, best.points)
+
+
+def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -> _Best:
+    """Try growing cubes until one product is long enough; later sizes only in the two best ways of the earlier."""
+    end = backend.clock() + budget.limit(options.shapes_s)
+    found: _Best | None = None
+    points: list[GemmPoint] = []
+    ways: list[str] = []
+    for size in CUBES:
+        kernels = [k for k in backend.gemm(dtype, size, size, size, options.seed) if not ways or k.unit in ways]
+        kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 4, rounds=2)
+        took = best_s[kernel.unit]
+        points.append(_point(dtype, size, kernel, took))
+        if found is None or gemm_flops(size, size, size) / took > 0.99 * found.flops / _time(points, found.size):
+            found = _Best(kernel, size, ())
+        ways = sorted(best_s, key=best_s.__getitem__)[:2]
+        if took > options.product_s or backend.clock() > end:
+            break
+    if found is None:
+        raise Cannot(f"{dtype} skipped: no shape could be tried")
+    return replace(found, points=tuple(points))
+
+
+def measure_point(
+    backend: Backend, dtype: str, m: int, n: int, k: int, options: Options, budget: Budget, name: str = ""
+) -> GemmPoint:
+    """One product as an operator point: the median over at least ten runs in the fastest way."""
+    kernel, _ = fastest(backend, backend.gemm(dtype, m, n, k, options.seed), budget, options.cell_s / 4)
+    faults = wrong_result(kernel.error(), kernel.tolerance)
+    rule = Rule(limit_s=options.cell_s, sample_s=20e-6, warm_s=0.05)
+    run = repeat(backend, kernel, rule, budget)
+    reasons = [*faults, *own_faults(run)]
+    return GemmPoint(
+        name=name or f"gemm {dtype} {m}x{n}x{k}",
+        dtype=dtype,
+        m=m,
+        n=n,
+        k=k,
+        time_s=run.median_s,
+        best_s=run.best_s,
+        samples_s=run.samples_s[:1000],
+        path=kernel.path,
+        trusted=not reasons,
+        why_not="; ".join(reasons) or None,
+    )
+
+
+def throttled(burst: Ceiling, burst_run: Run, sustained: Ceiling, run: Run) -> str | None:
+    """Why the settled rate is lower than the fresh one, when it is by over 5 %, or what the device says."""
+    said = ", ".join(dict.fromkeys((*run.before.throttle, *run.after.throttle)))
+    if sustained.value >= THROTTLED * burst.value or not sustained.trusted:
+        return said or None
+    fell = f"rate fell {percent(1 - sustained.value / burst.value, 2)} from burst to sustained"
+    first, last = burst_run.before.clock_hz, run.after.clock_hz
+    clocks = f", clock {show(first, 'Hz', 3)} to {show(last, 'Hz', 3)}" if first and last else ""
+    return fell + clocks + (f" ({said})" if said else "")
+
+
+def _both(backend: Backend, best: _Best, options: Options, budget: Budget) -> tuple[Run, Run]:
+    def attempt() -> tuple[Run, Run]:
+        backend.rest(budget.limit(options.rest_s))
+        burst = first(backend, best.kernel, BURST_PRODUCTS, budget)
+        least_s = budget.limit(options.sustained_least_s)
+        return burst, settle(backend, best.kernel, least_s, options.sustained_s, budget)
+
+    return _retry(attempt, options, budget)
+
+
+def _retry(attempt: Callable[[], tuple[Run, Run]], options: Options, budget: Budget) -> tuple[Run, Run]:
+    runs = attempt()
+    needed_s = options.rest_s + options.burst_s / 2 + options.sustained_s
+    for _ in range(options.tries - 1):
+        if not any(r.gate.reasons for r in runs) or budget.left() < 2 * needed_s:
+            break
+        second = attempt()
+        runs = (_cleaner(runs[0], second[0]), _cleaner(runs[1], second[1]))
+    return runs
+
+
+def _cleaner(a: Run, b: Run) -> Run:
+    """The run with fewer reasons against it; of equals the faster."""
+    return min(a, b, key=lambda r: (len(r.gate.reasons), r.median_s))
+
+
+def _settled(run: Run) -> tuple[float, ...]:
+    return run.samples_s[-window(run.samples_s) :]
+
+
+def _ceiling(
+    mode: Mode,
+    dtype: str,
+    best: _Best,
+    run: Run,
+    speaking: tuple[float, ...],
+    faults: list[str],
+    peak: Ceiling | None,
+    device: Device,
+) -> Ceiling:
+    rate = best.flops / median(speaking)
+    path = best.kernel.path or "vector"
+    made = ceiling(
+        f"compute/{path}/{dtype}/{mode}",
+        best.flops,
+        run,
+        run.samples_s,
+        rate,
+        [*faults, *above_peak(rate, peak)],
+        kind="compute",
+        dtype=dtype,
+        path=path,
+        mode=mode,
+        working_set_bytes=None,
+    )
+    return replace(made, note="; ".join(_notes(made, best, run, peak, device)))
+
+
+def _notes(made: Ceiling, best: _Best, run: Run, peak: Ceiling | None, device: Device) -> list[str]:
+    notes = [
+        f"{best.size} x {best.size} x {best.size} random normal",
+        *([best.kernel.note] if best.kernel.note else []),
+    ]
+    if unsettled(run):
+        notes.append(unsettled(run))
+    if peak is not None:
+        share = made.value / peak.value
+        notes.append(f"{percent(share)} of the {peak.origin} peak of {show(peak.value, peak.unit)}")
+        if share < LOW_SHARE:
+            notes.append("suspects: " + "; ".join(suspects(run.gate, device)))
+    return notes
+
+
+def suspects(gate: Gate, device: Device) -> list[str]:
+    """Who may have taken the other half of a peak, the likeliest first."""
+    forced = [s for s in device.distrust if "forces" in s or "limits" in s]
+    threads = device.blas_threads
+    few = [f"the library uses {threads} of {device.threads} threads"] if threads and threads < device.threads else []
+    kernel = device.blas_kernel
+    path = [f"{device.blas} runs its {kernel} kernel, perhaps not the one for this processor"] if kernel else []
+    return [*gate.reasons, *forced, *few, *path] or ["clock, memory speed or a library without a path for this dtype"]
+
+
+def _point(dtype: str, size: int, kernel: Kernel, took: float) -> GemmPoint:
+    return GemmPoint(
+        name=f"gemm {dtype} {size}x{size}x{size} ({kernel.unit})",
+        dtype=dtype,
+        m=size,
+        n=size,
+        k=size,
+        time_s=took,
+        best_s=took,
+        samples_s=(took,),
+        path=kernel.path,
+        trusted=False,
+        why_not="one of the shapes tried, with two samples: not a measured point",
+    )
+
+
+def _time(points: list[GemmPoint], size: int) -> float:
+    return next(p.time_s for p in points if p.m == size)

@@ -1,0 +1,68 @@
+"""What to measure and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rooflens.errors import RooflensError
+
+DTYPES = ("fp32", "fp64", "bf16", "fp16", "int8")
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Limits in seconds; each stage stops earlier when it has converged.
+
+    rest_s: idle before the burst. product_s: products longer than this end the search for the best shape.
+    """
+
+    seed: int = 0
+    quick: bool = False
+    budget_s: float | None = None
+    dtypes: tuple[str, ...] = DTYPES
+    rest_s: float = 2.0
+    shapes_s: float = 2.0
+    product_s: float = 0.12
+    burst_s: float = 4.0
+    sustained_least_s: float = 3.0
+    sustained_s: float = 7.0
+    stream_s: float = 4.0
+    cache_s: float = 1.0
+    launch_s: float = 0.5
+    cell_s: float = 2.0
+    tries: int = 2
+
+    def __post_init__(self) -> None:
+        if self.budget_s is not None and self.budget_s <= 0:
+            raise RooflensError("the time budget must be above 0 s; leave it out for no limit")
+
+    @property
+    def gemm_total_s(self) -> float:
+        """About how long one dtype takes."""
+        return self.shapes_s + self.rest_s + self.burst_s / 2 + self.sustained_s
+
+
+def silent(name: str, fraction: float) -> None:
+    """Progress that nobody watches."""
+
+
+def quick(seed: int = 0, budget_s: float | None = None) -> Options:
+    """A look in about twelve seconds: rests of half a second, short sustained runs, one try."""
+    return Options(
+        seed=seed,
+        quick=True,
+        budget_s=budget_s,
+        rest_s=0.5,
+        shapes_s=0.5,
+        product_s=0.05,
+        burst_s=1.0,
+        sustained_least_s=0.7,
+        sustained_s=1.2,
+        stream_s=0.8,
+        cache_s=0.3,
+        launch_s=0.2,
+        cell_s=0.6,
+        tries=1,
+    )
