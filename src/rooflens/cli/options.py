@@ -22,7 +22,7 @@ on = click.option(
     "on",
     required=True,
     metavar="MACHINE",
-    help="A catalogue id, profile.json, machine.toml or `here`; ceilings overridden as ID,memory=2.0TB/s,bf16=300TFLOP/s.",
+    help="A catalogue id, profile.json, machine.toml or `here`; override ceilings: ID,memory=2.0TB/s,bf16=300TFLOP/s.",
 )
 
 
@@ -82,7 +82,8 @@ def _range(part: str, name: str) -> list[float]:
     pieces = [_size(piece, name) for piece in part.split(":")]
     if len(pieces) not in (2, 3) or pieces[0] > pieces[1]:
         raise RooflensError(f"--{name} {part!r}: write FIRST:LAST (doubling) or FIRST:LAST:STEP")
-    values, value = [], pieces[0]
+    values: list[float] = []
+    value = pieces[0]
     while value <= pieces[1] and len(values) <= MOST_POINTS:
         values.append(value)
         value = value + pieces[2] if len(pieces) == 3 else value * 2
@@ -97,7 +98,9 @@ def _size(text: str, name: str) -> float:
     except ValueError:
         raise RooflensError(f"--{name} {text!r}: expected a whole number, a list (1,16) or a range (1:512)") from None
     if not 1 <= value <= 1 << 40:
-        raise RooflensError(f"--{name} must be at least 1, not {value}" if value < 1 else f"--{name} {value} is too large")
+        raise RooflensError(
+            f"--{name} must be at least 1, not {value}" if value < 1 else f"--{name} {value} is too large"
+        )
     return float(value)
 
 

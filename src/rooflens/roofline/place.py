@@ -41,13 +41,18 @@ def regime(bound: str, floor_s: float, launch_s: float, measured_s: float | None
     return bound
 
 
-def place(name: str, cost: Cost, machine: Machine, measured_s: float | None = None) -> Point:
+def place(
+    name: str, cost: Cost, machine: Machine, measured_s: float | None = None, launch_s: float | None = None
+) -> Point:
     """One cost as a point: attainable, or achieved when `measured_s` says what a clock said.
+
+    launch_s: what starting it costs, where it was measured; else its launches at the machine's rate.
 
     Raises NoPath for work that the machine cannot do. A share above 1 is kept: it is a finding, not an error.
     """
     by_resource, _ = times(cost, machine)
-    return _point(name, cost, machine, by_resource, cost.launches * machine.launch_s(), measured_s)
+    started_s = cost.launches * machine.launch_s() if launch_s is None else launch_s
+    return _point(name, cost, machine, by_resource, started_s, measured_s)
 
 
 def placed(kernel: Priced, machine: Machine, measured_s: float | None = None) -> Point:

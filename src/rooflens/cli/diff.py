@@ -1,0 +1,54 @@
+"""`rooflens diff OLD NEW`: same, faster, slower or ambiguous."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rooflens import artefacts
+from rooflens.cli.options import json_flag
+from rooflens.cli.printing import emit, table
+from rooflens.compare import SCHEMA, TOLERANCE, Change, Comparison, compare
+from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
+from rooflens.roofline.profile import Profile
+from rooflens.units import show
+
+
+@click.command("diff", epilog="Example:  rooflens diff monday/profile.json rooflens-lab/profile.json")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 0.9),
+    default=TOLERANCE,
+    show_default=True,
+    help="Called the same within this.",
+)
+@json_flag
+def command(old: Path, new: Path, tolerance: float, as_json: bool) -> None:
+    """Same, faster, slower or ambiguous? OLD and NEW are profiles or lab folders; exit 1 when anything is slower."""
+    found = compare(_profile(old), _profile(new), tolerance)
+    emit(artefacts.to_json(found, SCHEMA) if as_json else _shown(found))
+    sys.exit(1 if found.verdict == "slower" else 0)
+
+
+def _profile(path: Path) -> Profile:
+    return artefacts.load(path / "profile.json" if path.is_dir() else path, Profile, PROFILE_SCHEMA)
+
+
+def _shown(found: Comparison) -> str:
+    rows = [[c.id, _value(c.old, c), _value(c.new, c), _ratio(c), c.outcome, c.why or ""] for c in found.changes]
+    lines = [table(["ceiling", "old", "new", "speed ratio", "outcome", "why"], rows)]
+    return "\n".join(
+        [*lines, f"verdict: {found.verdict} (tolerance {found.tolerance:g})", *(f"note: {n}" for n in found.notes)]
+    )
+
+
+def _value(value: float | None, change: Change) -> str:
+    return "-" if value is None else show(value, change.unit)
+
+
+def _ratio(change: Change) -> str:
+    return "-" if change.ratio is None else f"{change.ratio:.3f} ({change.low:.3f} to {change.high:.3f})"

@@ -1,0 +1,101 @@
+"""`rooflens lab`: the main job."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rooflens import artefacts
+from rooflens.api import machine
+from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
+from rooflens.cli.options import json_flag, lang
+from rooflens.cli.printing import bar, emit, say
+from rooflens.lab.extension import extension
+from rooflens.lab.interpretation import Other
+from rooflens.lab.run import Request, keep, lab, writable
+from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
+from rooflens.roofline.profile import Profile
+
+COMPARE = "h100-sxm5-80gb"
+
+
+@click.command("lab", epilog="Example:  rooflens lab --quick --out my-lab --compare a100-sxm4-80gb")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("rooflens-lab"),
+    show_default=True,
+    help="Folder for the artefacts.",
+)
+@click.option(
+    "--profile", "given", type=click.Path(path_type=Path), help="Start from this profile.json; measure nothing."
+)
+@click.option(
+    "--compare",
+    default=COMPARE,
+    show_default=True,
+    metavar="MACHINE",
+    help="A chip (attainable) or a profile.json (achieved).",
+)
+@click.option("--price-per-hour", type=click.FloatRange(0), help="Price of this machine, for the cost of the run.")
+@click.option(
+    "--extension",
+    "extra",
+    type=click.Path(path_type=Path),
+    help="Your own assumption, measurement, conclusion, limitation (JSON).",
+)
+@measuring_options
+@lang
+@json_flag
+def command(
+    out: Path, given: Path | None, compare: str, price_per_hour: float | None, extra: Path | None, lang: str,
+    as_json: bool, **measuring: Any,
+) -> None:  # fmt: skip
+    """How fast is this machine, and where do LLM operators land on it?"""
+    writable(out)
+    added = extension(artefacts.read_json(extra), str(extra)) if extra else None
+    other, progress, kept = _other(compare), bar(), Kept()
+    profile = artefacts.load(given, Profile, PROFILE_SCHEMA) if given else _measured(out, measuring, progress, kept)
+    request = Request(out, _command(), other, profile.seed, lang, measuring.get("checkpoint"), price_per_hour, added)
+    answer = lab(request, profile, lambda name, fraction: progress(name, 0.95 + 0.05 * fraction))
+    if not given:
+        remember(profile)
+    if as_json:
+        emit(artefacts.to_json(answer))
+    else:
+        _show(answer)
+
+
+def _measured(out: Path, measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
+    try:
+        return profile_of(measuring, lambda name, fraction: progress(name, 0.95 * fraction), kept)
+    except KeyboardInterrupt:
+        if kept.profile is not None:
+            say(f"\nstopped; what was measured so far is in {keep(out, kept.profile)}")
+        raise
+
+
+def _other(compare: str) -> Other:
+    name = compare.partition(",")[0]
+    if name.endswith(".json"):
+        profile = artefacts.load(Path(name), Profile, PROFILE_SCHEMA)
+        return Other(profile.machine(profile.device.name), profile)
+    return Other(machine(compare))
+
+
+def _command() -> str:
+    return shlex.join(["rooflens", *sys.argv[1:]])
+
+
+def _show(answer: dict[str, Any]) -> None:
+    folder = Path(answer["folder"])
+    emit((folder / "interpretation.md").read_text())
+    for check in answer["checks"]:
+        emit(f"{check['state']:>15}  {check['name']}: {check['why']}")
+    emit(f"\nartefacts: {folder}/  (open roofline.png)")

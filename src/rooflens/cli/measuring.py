@@ -1,0 +1,81 @@
+"""What `lab` and `measure` share: the backend, its options, and the last trusted profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from rooflens import artefacts
+from rooflens.cli.printing import say
+from rooflens.errors import RooflensError
+from rooflens.roofline.profile import SCHEMA, Profile
+
+F = Callable[..., Any]
+
+
+@dataclass(slots=True)
+class Kept:
+    """The profile so far, for whoever is interrupted."""
+
+    profile: Profile | None = None
+
+
+def measuring_options(function: F) -> F:
+    """--quick, --seed, --budget-s, --dtypes, --layers, --width, --heads, --checkpoint."""
+    for option in (
+        click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Of the random data."),
+        click.option("--budget-s", type=float, help="Stop cleanly after this many seconds, with what was measured."),
+        click.option("--dtypes", help="Only these products: fp32,fp64,bf16,fp16,int8."),
+        click.option("--layers", type=int, default=6, show_default=True, help="Layers of the MiniGPT."),
+        click.option("--width", type=int, default=384, show_default=True, help="Width of the MiniGPT."),
+        click.option("--heads", type=int, default=6, show_default=True, help="Heads of the MiniGPT."),
+        click.option("--checkpoint", help="Weights of the MiniGPT from this .safetensors file."),
+    )[::-1]:
+        function = option(function)
+    return function
+
+
+def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
+    """Measures this machine. `kept` always holds all that is complete."""
+    from rooflens.lab.take import take
+    from rooflens.measure.backend import AttentionShape
+    from rooflens.measure.backends.cpu import Cpu
+    from rooflens.measure.options import DTYPES, Options, quick
+
+    make = quick if measuring["quick"] else Options
+    options = make(seed=measuring["seed"], budget_s=measuring["budget_s"])
+    if measuring["dtypes"]:
+        options = _only(options, measuring["dtypes"], DTYPES)
+    shape = AttentionShape(measuring["layers"], measuring["width"], measuring["heads"])
+
+    def hold(profile: Profile) -> None:
+        kept.profile = profile
+
+    return take(Cpu(), options, shape, progress, hold)
+
+
+def _only(options: Any, text: str, known: tuple[str, ...]) -> Any:
+    from dataclasses import replace
+
+    from rooflens.errors import Unknown
+
+    wanted = tuple(part.strip() for part in text.split(",") if part.strip())
+    for name in wanted:
+        if name not in known:
+            raise Unknown("dtype to measure", name, known)
+    return replace(options, dtypes=wanted)
+
+
+def remember(profile: Profile) -> None:
+    """Keeps a complete, undisturbed profile as `here`; a home that cannot be written is no reason to fail."""
+    if not profile.complete or profile.contention:
+        return
+    with suppress(RooflensError):
+        artefacts.write_json(artefacts.here(), profile, SCHEMA)
+        return
+    say("this profile could not be kept as `here`: the home folder cannot be written")

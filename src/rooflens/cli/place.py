@@ -1,0 +1,181 @@
+"""`rooflens place`: where each operator lands."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rooflens import artefacts
+from rooflens.api import Answer, Question, answer, machine
+from rooflens.cli.options import format_options, json_flag, on, phases, sizes, step_options
+from rooflens.cli.printing import emit, table
+from rooflens.errors import RooflensError
+from rooflens.records import encode
+from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.place import place
+from rooflens.roofline.placement import SCHEMA, Measured, Placement, Total
+from rooflens.roofline.points import Point
+from rooflens.units import parse, percent, show
+
+
+@click.command(
+    "place", epilog="Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --phase decode,prefill --batch 1,16"
+)
+@click.argument("model")
+@on
+@step_options
+@format_options
+@click.option("--measured-s", help="What a clock said, as '7.9 ms' or plain seconds: adds MFU, MBU and the gap.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline with these operators (.png or .svg).")
+@click.option("--explain", is_flag=True, help="Show rows, formula, ceilings and sources.")
+@json_flag
+def command(
+    model: str, on: str, phase: str, batch: str, context: str | None, plot: Path | None, explain: bool, as_json: bool,
+    measured_s: str | None, **asked: Any,
+) -> None:  # fmt: skip
+    """Where does each operator of MODEL land under the roofs of a machine?
+
+    MODEL is a catalogue name, a config.json, or one operator: gemm:M=16,K=4096,N=14336.
+    """
+    there = machine(on)
+    grid = itertools.product(phases(phase), sizes(batch, "batch"), sizes(context, "context"))
+    answers = [
+        answer(Question(model, phase=p, batch=b, context=c, measured_s=_seconds(measured_s), **asked), there)  # type: ignore[arg-type]
+        for p, b, c in grid
+    ]
+    if plot is not None:
+        _draw(plot, answers)
+    if as_json:
+        found = [encode(a.placement) for a in answers]
+        emit(artefacts.to_json(found[0] if len(found) == 1 else {"steps": found}, SCHEMA))
+        return
+    emit("\n\n".join(_shown(a, explain) for a in answers))
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return parse(text, "s")
+
+
+def _shown(answered: Answer, explain: bool) -> str:
+    placed = answered.placement
+    parts = [_title(placed), _operators(placed), _totals(placed)]
+    parts += [_measured(placed.measured, placed)] if placed.measured else []
+    parts += ["\n".join(f"note: {note}" for note in placed.notes)] if placed.notes else []
+    parts += (
+        [_explained(answered)]
+        if explain
+        else [
+            f"{placed.conventions['precision']}; {placed.conventions['peaks']} peaks; --explain shows rows and sources"
+        ]
+    )
+    return "\n\n".join(parts)
+
+
+def _title(placed: Placement) -> str:
+    step = ", ".join(
+        f"{k} {v:g}" if isinstance(v, float) else str(v) for k, v in placed.step.items() if k != "operator"
+    )
+    return f"{placed.model} on {placed.machine}" + (f": {step}" if step else "")
+
+
+def _operators(placed: Placement) -> str:
+    rows = [
+        [
+            o.name if o.count == 1 else f"{o.name} x {o.count}",
+            show(sum(o.flops.values()) if not isinstance(o.flops, (int, float)) else o.flops or o.vector_flops, "FLOP"),
+            show(o.weight_bytes + o.kv_bytes + o.activation_bytes, "B"),
+            f"{o.intensity_flops_per_byte:.4g}" if o.intensity_flops_per_byte is not None else "-",
+            o.bound,
+            show(o.attainable_flops_per_s, "FLOP/s"),
+            f"{percent(o.share_of_peak)} {o.math}" if o.share_of_peak else "-",
+            show(o.floor_s, "s"),
+        ]
+        for o in placed.operators
+    ]
+    return table(["operator", "FLOPs", "bytes", "FLOP/B", "bound", "attainable", "of peak", "floor"], rows)
+
+
+def _totals(placed: Placement) -> str:
+    peak = f"{placed.math} {show(placed.peak_flops_per_s, 'FLOP/s')}"
+    ridge = f"ridge point {placed.ridge_flops_per_byte:.4g} FLOP/B ({peak})"
+    return "\n".join(
+        [
+            _total("all operands", placed.total),
+            _total("step floor (weights, KV, state)", placed.step_floor),
+            f"{ridge} over {show(placed.bandwidth_bytes_per_s, 'B/s')}",
+        ]
+    )
+
+
+def _total(name: str, total: Total) -> str:
+    intensity = f", {total.intensity_flops_per_byte:.4g} FLOP/B" if total.intensity_flops_per_byte is not None else ""
+    flops, moved = show(total.flops, "FLOP"), show(total.bytes, "B")
+    return f"{name}: {show(total.floor_s, 's')} at least, {total.bound}-bound ({flops}, {moved}{intensity})"
+
+
+def _measured(found: Measured, placed: Placement) -> str:
+    lines = [
+        f"measured {show(found.time_s, 's')}: {found.times_floor:.3g} times the floor, {found.regime}",
+        f"MFU {percent(found.mfu)} of the dense {placed.math} roof, MBU {percent(found.mbu)} of the read bandwidth",
+    ]
+    return "\n".join([*lines, *(f"finding: {finding}" for finding in found.findings)])
+
+
+def _explained(answered: Answer) -> str:
+    lines = ["rows (input, operand -> output; FLOPs = FLOPs a point x product of the letters without brackets):"]
+    for operator in answered.operators:
+        lines += [f"  {operator.name}: {r.spec}   [{r.home}, {r.flops_per_point:g} a point]" for r in operator.rows]
+    letters = next((o.letters for o in answered.operators if o.letters and len(o.letters) > 3), None)
+    letters = letters or next((o.letters for o in answered.operators if o.letters), {})
+    lines += ["letters: " + ", ".join(f"{k}={float(v):g}" for k, v in letters.items())]
+    lines += [
+        "floor of a kernel = largest of FLOPs / peak, bytes / bandwidth, link bytes / link rate; a step is their sum"
+    ]
+    lines += ["ceilings:", *(f"  {_ceiling(c)}" for c in _used(answered))]
+    return "\n".join([*lines, *(f"{key}: {text}" for key, text in answered.placement.conventions.items())])
+
+
+def _used(answered: Answer) -> list[Ceiling]:
+    there = answered.machine
+    maths = dict.fromkeys(o.math for o in answered.placement.operators)
+    return [*(there.compute(m) for m in maths), there.memory("read"), *there.find("link", level=there.link)]
+
+
+def _ceiling(ceiling: Ceiling) -> str:
+    said = f"{ceiling.id} {show(ceiling.value, ceiling.unit)} ({ceiling.origin})"
+    return f"{said}, source: {ceiling.source}" if ceiling.source else said
+
+
+def _draw(path: Path, answers: list[Answer]) -> None:
+    from rooflens.present.plot import draw, render
+
+    if path.suffix not in (".png", ".svg"):
+        raise RooflensError(f"--plot {path}: the name must end in .png or .svg")
+    points = [p for a in answers for p in _points(a, several=len(answers) > 1)]
+    figure = draw(answers[0].machine, points, title=f"{answers[0].placement.model} on {answers[0].placement.machine}")
+    artefacts.write_bytes(path, render(figure, path.suffix[1:]))
+
+
+def _points(answered: Answer, *, several: bool) -> list[Point]:
+    step = answered.placement.step
+    suffix = f" {step['phase']} B={step['batch']:g}" if several and "phase" in step else ""
+    return [
+        place(
+            f"{o.name}{suffix}",
+            o.cost,
+            answered.machine,
+            answered.placement.measured.time_s
+            if answered.placement.measured and len(answered.operators) == 1
+            else None,
+        )
+        for o in answered.operators
+        if o.cost.flops
+    ]

@@ -1,0 +1,48 @@
+"""What reaches the screen: data on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import click
+
+
+def emit(text: str) -> None:
+    """Data, on standard output."""
+    click.echo(text.removesuffix("\n"))
+
+
+def say(text: str) -> None:
+    """Progress and warnings, on standard error."""
+    click.echo(text, err=True)
+
+
+def colour() -> bool:
+    """Whether standard output is a terminal that wants colour."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as text."""
+    from rooflens.present.tables import table as drawn
+
+    return drawn(columns, rows)
+
+
+def bar() -> Callable[[str, float], None]:
+    """A progress bar on standard error: one moving line on a terminal, else one line a stage."""
+    moving, last = sys.stderr.isatty(), ""
+
+    def show(name: str, fraction: float) -> None:
+        nonlocal last
+        if moving:
+            done = round(30 * min(max(fraction, 0.0), 1.0))
+            line = f"\r[{'#' * done}{'.' * (30 - done)}] {100 * fraction:3.0f} %  {name[:40]:<40}"
+            click.echo(line, nl=fraction >= 1, err=True)
+        elif name != last:
+            click.echo(f"{100 * fraction:3.0f} %  {name}", err=True)
+        last = name
+
+    return show

@@ -1,0 +1,165 @@
+"""interpretation.md: three paragraphs with this run's numbers, each naming the artefact and key it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rooflens.lab.observe import Observation, attention_cells, observations
+from rooflens.lab.sections import share_of
+from rooflens.present.words import bare_intensity, say, share
+from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.place import place, ridge
+from rooflens.roofline.profile import AttentionPoint, Profile
+from rooflens.units import percent, show
+
+ATTENTION, PEAKS, BANDWIDTH = "decode_attention.json", "peak_flops.json", "bandwidth.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """The machine to compare with: a datasheet (attainable), or a measured profile (achieved with achieved)."""
+
+    machine: Machine
+    profile: Profile | None = None
+
+
+def interpretation(profile: Profile, seen: Sequence[Observation], other: Other, lang: str) -> tuple[str, int]:
+    """The text, and how many of its three questions found their numbers."""
+    paragraphs = [
+        _products(profile, seen, lang),
+        _attention(seen, lang),
+        _comparison(profile, seen, other, lang),
+    ]
+    titles = ("lab.products", "lab.attention", "lab.comparison")
+    parts = [f"# {say('lab.title', lang, machine=profile.device.title)}", *_warnings(profile, lang)]
+    for title, text in zip(titles, paragraphs, strict=True):
+        parts += [f"## {say(title, lang)}", text or say("lab.unanswered", lang)]
+    return "\n\n".join(parts) + "\n", sum(1 for text in paragraphs if text)
+
+
+def _warnings(profile: Profile, lang: str) -> Iterator[str]:
+    if profile.contention:
+        yield "> " + say("lab.contended", lang, why=profile.contention)
+    if not profile.complete:
+        yield "> " + say("lab.incomplete", lang)
+
+
+def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str | None:
+    """Where GEMM lands under its roof and why."""
+    best = max((o for o in seen if o.gemm and o.trusted), key=lambda o: o.point.flops_per_s, default=None)
+    if best is None or best.gemm is None:
+        return None
+    machine, dtype = profile.machine(), best.gemm.dtype
+    index = _roof_index(profile, best.gemm.path, dtype)
+    peak, roof = share_of(profile, dtype), machine.compute(dtype)
+    values = {
+        "dtype": dtype,
+        "rate": show(best.point.flops_per_s, "FLOP/s"),
+        "rate_key": f"`{PEAKS}: products[{profile.gemms.index(best.gemm)}].time_s`",
+        "shape": f"{best.gemm.m} x {best.gemm.n} x {best.gemm.k}",
+        "intensity": bare_intensity(best.point.intensity_flops_per_byte or 0.0),
+        "ridge": bare_intensity(ridge(machine, dtype)),
+        "ridge_key": f"`{PEAKS}: roofs[{index}].{roof.mode}.value` / `{BANDWIDTH}: {_memory_key(profile, 'read')}`",
+        "share": share(best.point.share_of_peak),
+        "roof": show(roof.value, "FLOP/s"),
+        "roof_key": f"`{PEAKS}: roofs[{index}].{roof.mode}.value`",
+    }
+    text = say("lab.products.text", lang, **values)
+    if peak:
+        share_key = f"`{PEAKS}: roofs[{index}].share_of_datasheet`"
+        said = {"share": percent(peak[1]), "peak": show(peak[0].value, "FLOP/s"), "origin": peak[0].origin}
+        text += " " + say("lab.products.peak", lang, share_key=share_key, **said)
+    slow = [n for n in profile.notes if "slower than fp32" in n]
+    return " ".join([text, *slow])
+
+
+def _attention(seen: Sequence[Observation], lang: str) -> str | None:
+    """Where decode attention lands, at the largest and at the smallest context."""
+    cells = [(o, cell) for o, cell in attention_cells(seen) if o.trusted]
+    if not cells:
+        return None
+    mine = [(o, cell) for o, cell in cells if cell.dtype == cells[0][1].dtype]
+    last, first = _numbers(*mine[-1], seen), _numbers(*mine[0], seen)
+    sentences = [
+        say("lab.attention.text", lang, **last),
+        say(f"lab.attention.{mine[-1][0].point.regime}", lang, **last),
+    ]
+    if len(mine) > 1:
+        sentences += [
+            say("lab.attention.short", lang, **first),
+            say(f"lab.attention.{mine[0][0].point.regime}", lang, **first),
+        ]
+    return " ".join(sentences)
+
+
+def _comparison(profile: Profile, seen: Sequence[Observation], other: Other, lang: str) -> str | None:
+    """The same operator on another machine: a ratio of rates beside the ratio of bandwidths."""
+    cells = [(o, cell) for o, cell in attention_cells(seen) if o.trusted and o.level == "main"]
+    if not cells or not other.machine.find("memory", level="main"):
+        return None
+    mine, cell = cells[-1]
+    rate = _theirs(mine, cell, other)
+    if rate is None:
+        return None
+    theirs, ours = other.machine.memory("read"), profile.machine().memory("read")
+    ratio, bandwidths = rate / mine.point.flops_per_s, theirs.value / ours.value
+    text = say(
+        f"lab.comparison.{'achieved' if other.profile else 'attainable'}", lang, **_numbers(mine, cell, seen),
+        other=other.machine.title, theirs=show(rate, "FLOP/s"), ratio=f"{ratio:.3g}", bandwidths=f"{bandwidths:.3g}",
+        their_bandwidth=show(theirs.value, "B/s"), origin=theirs.origin,
+        my_bandwidth_key=f"`{BANDWIDTH}: {_memory_key(profile, 'read')}`",
+    )  # fmt: skip
+    gap = ratio / bandwidths
+    verdict = "lab.comparison.same" if 0.8 <= gap <= 1.25 else "lab.comparison.off"
+    return f"{text} {say(verdict, lang, gap=f'{gap:.3g}')}"
+
+
+def _theirs(mine: Observation, cell: AttentionPoint, other: Other) -> float | None:
+    """Achieved at equal S and dtype where it was measured; else attainable from the same cost."""
+    if other.profile is not None:
+        found = [(o, c) for o, c in attention_cells(observations(other.profile)) if o.trusted]
+        equal = (o for o, c in found if (c.dtype, c.context, c.layers, c.width) == _shape(cell))
+        return next((o.point.flops_per_s for o in equal), None)
+    if not other.machine.has(mine.point.dtype):
+        return None
+    return place(mine.point.name, mine.cost, other.machine).attainable_flops_per_s
+
+
+def _shape(cell: AttentionPoint) -> tuple[str, int, int, int]:
+    return cell.dtype, cell.context, cell.layers, cell.width
+
+
+def _numbers(seen: Observation, cell: AttentionPoint, every: Sequence[Observation]) -> dict[str, str]:
+    """The numbers of one cell, each with its key."""
+    here = f"`{ATTENTION}: cells[{[o for o, _ in attention_cells(every)].index(seen)}]"
+    point = seen.point
+    reached = point.flops_per_s / point.attainable_flops_per_s
+    intensity = point.intensity_flops_per_byte or 0.0
+    return {
+        "dtype": point.dtype, "S": str(cell.context), "level": seen.level,
+        "flops": show(point.flops, "FLOP"), "flops_key": f"{here}.flops`",
+        "bytes": show(point.bytes, "B"), "bytes_key": f"{here}.bytes`",
+        "intensity": f"{intensity:.2f}", "intensity_key": f"{here}.intensity_flops_per_byte`",
+        "rate": show(point.flops_per_s, "FLOP/s"), "rate_key": f"{here}.achieved_flops_per_s`",
+        "bandwidth": show(seen.achieved_bytes_per_s, "B/s"), "bandwidth_key": f"{here}.achieved_bytes_per_s`",
+        "reached": percent(reached), "reached_key": f"{here}.share_of_attainable`",
+        "share": share(point.share_of_peak), "share_key": f"{here}.share_of_peak`",
+        "time": show(point.time_s, "s"), "time_key": f"{here}.time_s`",
+        "overhead": show(cell.overhead_s or 0.0, "s"), "overhead_key": f"{here}.overhead_s`",
+    }  # fmt: skip
+
+
+def _roof_index(profile: Profile, path: str | None, dtype: str) -> int:
+    roofs = list(dict.fromkeys((c.path or "", c.dtype or "") for c in profile.ceilings if _is_roof(c)))
+    return next(i for i, (p, d) in enumerate(roofs) if d == dtype and path in (p, None))
+
+
+def _memory_key(profile: Profile, access: str) -> str:
+    memory = [c for c in profile.ceilings if c.kind == "memory"]
+    found = next((i for i, c in enumerate(memory) if c.level == "main" and c.access == access), 0)
+    return f"ceilings[{found}].value"
+
+
+def _is_roof(c: Ceiling) -> bool:
+    return c.kind == "compute" and c.origin == "measured"
