@@ -115,7 +115,8 @@ def _answer_model(question: Question, there: Machine) -> Answer:
     priced = model(question.what, question.attention, fused=question.fused, links=question.tp > 1)
     asked = _step(question)
     own, assumed = workload.own_dtype(priced)
-    precision, notes = resolve(workload.precision(own, question.weights, question.kv), there, question.math)
+    stored = workload.precision(own, question.weights, question.kv, priced.stored)
+    precision, notes = resolve(stored, there, question.math)
     notes = (*priced.warnings, *(() if question.weights else assumed), *notes, *workload.beyond(priced, asked))
     operators = tuple(workload.operators(priced, asked, precision))
     step = {

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rooflens.arrays import Number, all_of, letter, maximum, minimum
 from rooflens.dtypes import SIXTEEN_BIT, Dtype, dtype
 from rooflens.errors import RooflensError
-from rooflens.models import Block, Model
+from rooflens.models import Block, Model, Stored
 from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
 from rooflens.operators.letters import shard
 from rooflens.operators.rows import Part, Row
@@ -124,12 +124,15 @@ def own_dtype(model: Model) -> tuple[Dtype, tuple[str, ...]]:
     return own, ()
 
 
-def precision(own: Dtype, weights: str | None = None, kv: str | None = None) -> Precision:
-    """The stored formats; those not given are `own`, the model's.
+def precision(own: Dtype, weights: str | None = None, kv: str | None = None, stored: Stored | None = None) -> Precision:
+    """The stored formats; those not given are the model's: what a quantised one has `stored`, else `own`.
 
-    8- and 4-bit tensor formats leave embedding, head, router and norms in 16 bit, as engines do; GGUF types and plain
-    bit counts apply to all but norms. The cache is stored as the activations unless `kv` says otherwise.
+    `weights` in 8- and 4-bit tensor formats leave embedding, head, router and norms in 16 bit, as engines do; in GGUF
+    types and plain bit counts, only norms. The cache is stored as the activations unless `kv` says otherwise.
     """
+    if stored and not weights:
+        parts: dict[str, Dtype] = {part: of or own for part, of in stored.parts.items()}
+        return Precision(stored.weights, dtype(kv) if kv else stored.kv or own, own, parts)
     wanted = dtype(weights) if weights else own
     act = wanted if wanted.bits >= 16 else own
     wide: tuple[Part, ...] = () if wanted.bits >= 16 else ("norm",) if wanted.everywhere else WIDE_PARTS

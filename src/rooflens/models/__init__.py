@@ -12,8 +12,9 @@ from rooflens.errors import RooflensError, Unknown
 from rooflens.models import dense
 from rooflens.models.config import Config
 from rooflens.models.model import Block, Choices, Model
+from rooflens.models.quantised import Stored, stored
 
-__all__ = ["Block", "Choices", "Model", "from_config", "known", "named", "rebuilt"]
+__all__ = ["Block", "Choices", "Model", "Stored", "from_config", "known", "named", "rebuilt"]
 
 DEFAULT = Choices()
 
@@ -33,12 +34,17 @@ def from_config(data: Mapping[str, Any], name: str, choices: Choices = DEFAULT, 
     blocks = dense.blocks(config, features, sizes, choices)
     dtype, context = config.text("dtype", ""), config.size("context", 0)
     config.close()
-    return Model(name, family, sizes, blocks, dtype, dict(data), choices, context or None)
+    quantised = stored(data, where or name, int(sizes["L"]), int(sizes["D"]))
+    return Model(
+        name, family, sizes, blocks, dtype, dict(data), choices, context or None,
+        warnings=quantised.warnings if quantised else (), stored=quantised,
+    )  # fmt: skip
 
 
 def rebuilt(model: Model, **choices: Any) -> Model:
     """The same model with other builder's choices: `rebuilt(m, attention="unfused")`."""
-    return from_config(model.config, model.name, replace(model.choices, **choices))
+    again = from_config(model.config, model.name, replace(model.choices, **choices))
+    return replace(again, warnings=model.warnings, stored=model.stored)
 
 
 def known() -> tuple[str, ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from rooflens.arrays import Number
+from rooflens.models.schemes import Stored
+from rooflens.operators.cost import Precision
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Row, product
-
-AttentionForm = Literal["flash", "unfused", "fused-softmax"]
+from rooflens.operators.standard import AttentionForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Model:
     """An architecture, priced from its rows alone.
 
     letters: sizes that no step changes. dtype: the format its file names. config: the facts it was read from.
+    stored: what is really stored, where the model is quantised or its tensors were read.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Model:
     max_context: int | None = None
     warnings: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
+    stored: Stored | None = None
 
     @property
     def params_total(self) -> int:
@@ -75,9 +78,20 @@ class Model:
         one_token = {"B": 1.0, "S": 1.0}
         return sum(self._second(b, r, one_token) for b in blocks for r in b.rows if r.home == "kv")
 
+    def stored_bytes(self, precision: Precision) -> dict[str, float]:
+        """Bytes of the weights in each stored format, scales counted, all experts, a tied embedding once."""
+        out: dict[str, float] = {}
+        for block, row in self._stored_rows():
+            kind = precision.stored(row.part)
+            values = self._second(block, row, {"X": self.letters.get("E", 0.0)})
+            out[kind.name] = out.get(kind.name, 0.0) + values * kind.bytes
+        return out
+
     def _params(self, experts: float) -> int:
-        stored = ((b, r) for b in self.blocks for r in b.rows if r.home in ("weight", "table"))
-        return round(sum(self._second(b, r, {"X": experts}) for b, r in stored))
+        return round(sum(self._second(block, row, {"X": experts}) for block, row in self._stored_rows()))
+
+    def _stored_rows(self) -> Iterator[tuple[Block, Row]]:
+        return ((b, r) for b in self.blocks for r in b.rows if r.home in ("weight", "table"))
 
     def _second(self, block: Block, row: Row, more: Letters) -> float:
         """Elements of the second operand of a row, over all its layers."""
