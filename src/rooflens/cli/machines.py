@@ -89,7 +89,7 @@ def _peaks(chip: Accelerator, machine: Machine) -> str:
                 ceiling.path or "",
                 show(ceiling.value, "FLOP/s") if ceiling.value else "no such path",
                 f"{ridge:.4g} FLOP/B" if ridge else "",
-                show(sparse, "FLOP/s") if sparse else "",
+                show(ceiling.value * sparse, "FLOP/s") if sparse and sparse != 1 else "",
             ]
         )
     return table(["dtype", "unit", "dense peak", "ridge point", "2:4 sparse"], rows) if rows else "no peak is known"

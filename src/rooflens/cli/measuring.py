@@ -44,7 +44,7 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     """Measures this machine. `kept` always holds all that is complete."""
     from rooflens.lab.take import take
     from rooflens.measure.backend import AttentionShape
-    from rooflens.measure.backends.cpu import Cpu
+    from rooflens.measure.backends.cpu import CpuBackend
     from rooflens.measure.options import DTYPES, Options, quick
 
     make = quick if measuring["quick"] else Options
@@ -56,7 +56,7 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     def hold(profile: Profile) -> None:
         kept.profile = profile
 
-    return take(Cpu(), options, shape, progress, hold)
+    return take(CpuBackend(), options, shape, progress, hold)
 
 
 def _only(options: Any, text: str, known: tuple[str, ...]) -> Any:

@@ -94,7 +94,7 @@ def _operators(placed: Placement) -> str:
             show(o.weight_bytes + o.kv_bytes + o.activation_bytes, "B"),
             f"{o.intensity_flops_per_byte:.4g}" if o.intensity_flops_per_byte is not None else "-",
             o.bound,
-            show(o.attainable_flops_per_s, "FLOP/s"),
+            show(o.attainable_flops_per_s, "FLOP/s") if o.attainable_flops_per_s else "-",
             f"{percent(o.share_of_peak)} {o.math}" if o.share_of_peak else "-",
             show(o.floor_s, "s"),
         ]
@@ -132,7 +132,9 @@ def _measured(found: Measured, placed: Placement) -> str:
 def _explained(answered: Answer) -> str:
     lines = ["rows (input, operand -> output; FLOPs = FLOPs a point x product of the letters without brackets):"]
     for operator in answered.operators:
-        lines += [f"  {operator.name}: {r.spec}   [{r.home}, {r.flops_per_point:g} a point]" for r in operator.rows]
+        lines += [
+            f"  {operator.name} / {r.name}: {r.spec}   [{r.home}, {r.flops_per_point:g} a point]" for r in operator.rows
+        ]
     letters = next((o.letters for o in answered.operators if o.letters and len(o.letters) > 3), None)
     letters = letters or next((o.letters for o in answered.operators if o.letters), {})
     lines += ["letters: " + ", ".join(f"{k}={float(v):g}" for k, v in letters.items())]

@@ -29,7 +29,7 @@ class Check:
 def checks(
     profile: Profile, seen: Sequence[Observation], drawn: Sequence[str], answered: int, missing: Sequence[str]
 ) -> tuple[Check, ...]:
-    """The five checks. drawn: ids of roofs and points on the picture; answered: questions; missing: files not there."""
+    """The five checks. drawn: names on the picture; answered: questions; missing: files that are not there."""
     return (
         _products(profile),
         _contexts(seen),
@@ -70,7 +70,9 @@ def _contexts(seen: Sequence[Observation]) -> Check:
 
 
 def _drawn(profile: Profile, seen: Sequence[Observation], drawn: Sequence[str]) -> Check:
-    wanted = [c.id for c in profile.machine().ceilings if c.kind in ("compute", "memory")]
+    machine = profile.machine()
+    wanted = [*dict.fromkeys(c.dtype or "" for c in machine.find("compute"))]
+    wanted += [*dict.fromkeys(c.level or "" for c in machine.find("memory", access="read"))]
     wanted += [o.point.name for o in seen if o.trusted]
     left = [name for name in wanted if name not in drawn]
     why = f"not drawn: {', '.join(left)}" if left else f"{len(wanted)} roofs, slopes and points"

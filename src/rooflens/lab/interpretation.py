@@ -95,7 +95,7 @@ def _attention(seen: Sequence[Observation], lang: str) -> str | None:
 
 def _comparison(profile: Profile, seen: Sequence[Observation], other: Other, lang: str) -> str | None:
     """The same operator on another machine: a ratio of rates beside the ratio of bandwidths."""
-    cells = [(o, cell) for o, cell in attention_cells(seen) if o.trusted and o.level == "main"]
+    cells = [(o, cell) for o, cell in attention_cells(seen) if o.trusted]
     if not cells or not other.machine.find("memory", level="main"):
         return None
     mine, cell = cells[-1]
@@ -137,7 +137,7 @@ def _numbers(seen: Observation, cell: AttentionPoint, every: Sequence[Observatio
     reached = point.flops_per_s / point.attainable_flops_per_s
     intensity = point.intensity_flops_per_byte or 0.0
     return {
-        "dtype": point.dtype, "S": str(cell.context), "level": seen.level,
+        "dtype": point.dtype, "S": str(cell.context),
         "flops": show(point.flops, "FLOP"), "flops_key": f"{here}.flops`",
         "bytes": show(point.bytes, "B"), "bytes_key": f"{here}.bytes`",
         "intensity": f"{intensity:.2f}", "intensity_key": f"{here}.intensity_flops_per_byte`",

@@ -22,7 +22,8 @@ from rooflens.lab.extension import Extension
 from rooflens.lab.interpretation import Other, interpretation
 from rooflens.lab.observe import Observation, observations
 from rooflens.lab.sections import bandwidth, decode_attention, device_query, peak_flops
-from rooflens.present.plot import draw, drawn, render
+from rooflens.present.plot import draw, render
+from rooflens.present.scene import compose
 from rooflens.records import encode
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
@@ -94,13 +95,13 @@ def lab(request: Request, profile: Profile, progress: Callable[[str, float], Non
     """Writes every artefact of a profile and returns the contract. Raises RooflensError when the folder is no good."""
     staged, seen = Staged(request.out), observations(profile)
     progress("roofline", 0.0)
-    drawn_ids = _write_roofline(staged, profile, seen, request.lang)
+    drawn = _write_roofline(staged, profile, seen, request.lang)
     progress("interpretation", 0.7)
     text, answered = interpretation(profile, seen, request.other, request.lang)
     staged.put("interpretation.md", text.encode())
     _write_sections(staged, profile, seen, request.checkpoint)
     missing = [name for name in ARTEFACTS if not (staged.folder / name).is_file()]
-    done = checks(profile, seen, drawn_ids, answered, missing)
+    done = checks(profile, seen, drawn, answered, missing)
     staged.put("manifest.json", _json(manifest(request, profile, staged, done)))
     folder = staged.publish(complete=profile.complete)
     progress("written", 1.0)
@@ -167,15 +168,23 @@ def roofline_of(profile: Profile, seen: Sequence[Observation]) -> Roofline:
     return Roofline(machine, tuple(o.point for o in seen if o.trusted), max(gemms, default=None))
 
 
-def _write_roofline(staged: Staged, profile: Profile, seen: Sequence[Observation], lang: str) -> tuple[str, ...]:
+def _write_roofline(staged: Staged, profile: Profile, seen: Sequence[Observation], lang: str) -> list[str]:
+    """Writes the picture and what it is drawn from; returns the names of what it shows."""
     roofline = roofline_of(profile, seen)
     staged.put("roofline.json", artefacts.to_json(roofline, ROOFLINE_SCHEMA).encode())
     if not roofline.machine.ceilings:
-        return ()
+        return []
     figure = draw(roofline.machine, roofline.points, lang=lang)
     for kind in ("png", "svg"):
         staged.put(f"roofline.{kind}", render(figure, kind))
-    return drawn(figure)
+    return drawn_names(roofline, lang)
+
+
+def drawn_names(roofline: Roofline, lang: str = "en") -> list[str]:
+    """What the picture of this roofline shows: dtypes of its roofs, levels of its slopes, names of its points."""
+    scene = compose(roofline.machine, roofline.points, lang=lang)
+    roofs = [dtype for roof in scene.roofs for dtype in roof.dtypes]
+    return [*roofs, *(slope.level for slope in scene.slopes), *(spot.point.name for spot in scene.spots)]
 
 
 def _write_sections(staged: Staged, profile: Profile, seen: Sequence[Observation], checkpoint: str | None) -> None:

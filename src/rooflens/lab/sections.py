@@ -68,7 +68,7 @@ def decode_attention(profile: Profile, seen: Sequence[Observation], checkpoint: 
             "timed": "scores, softmax, values, over all layers; q = x Wq and the cache write are not timed",
             "flops": "4 S D a layer; the softmax is vector work, not counted",
             "bytes": "K and V read once, and q and the output (activations)",
-            "level": "the memory level whose roof applies: the smallest that holds the cache",
+            "memory": "caches take turns, so that each is read from main memory and not from a cache of the machine",
         },
         "cells": [_cell(o, cell) for o, cell in cells],
         "skipped": [s for s in profile.skipped if "attention" in s],
@@ -89,7 +89,6 @@ def _cell(seen: Observation, cell: AttentionPoint) -> dict[str, Any]:
         "attainable_flops_per_s": point.attainable_flops_per_s,
         "share_of_attainable": point.flops_per_s / point.attainable_flops_per_s,
         "share_of_peak": point.share_of_peak,
-        "level": seen.level,
         "bound": point.bound,
         "regime": point.regime,
     }

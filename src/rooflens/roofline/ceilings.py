@@ -103,14 +103,6 @@ class Machine:
         self.the_link(level)
         return replace(self, link=level)
 
-    def resident(self, level: str) -> Machine:
-        """The same machine for data that stays in this cache level: its ceilings in place of main memory's."""
-        inside = [replace(c, level="main") for c in self.find("memory", level=level)]
-        if not inside:
-            raise NoPath(f"{self.name}: the bandwidth of {level} is not known")
-        kept = tuple(c for c in self.ceilings if not (c.kind == "memory" and c.level == "main"))
-        return replace(self, ceilings=(*kept, *inside))
-
     def launch_s(self, level: str = "device") -> float:
         """Seconds a kernel costs apart from its work; 0 on a machine whose launch cost nobody measured (a floor)."""
         found = self.find("launch", level=level)

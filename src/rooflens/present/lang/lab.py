@@ -18,16 +18,16 @@ EN: dict[str, str] = {
     "lab.attention.text": "At S = {S} one token's {dtype} attention needs {flops} ({flops_key}) and moves {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). It takes {time} ({time_key}): {rate} ({rate_key}), which is "
     "{share} of the {dtype} roof ({share_key}).",
-    "lab.attention.memory": "It lies on the slope: {bandwidth} ({bandwidth_key}), {reached} of what the bandwidth of "
-    "{level} allows ({reached_key}). More arithmetic would not help; fewer bytes would.",
-    "lab.attention.below-roof": "It lies below the slope: {reached} of what the bandwidth of {level} allows "
+    "lab.attention.memory": "It lies on the slope: {bandwidth} ({bandwidth_key}), {reached} of what the "
+    "measured bandwidth allows ({reached_key}). More arithmetic would not help; fewer bytes would.",
+    "lab.attention.below-roof": "It lies below the slope: {reached} of what the measured bandwidth allows "
     "({reached_key}), so the code is the first suspect and not the machine.",
     "lab.attention.launch": "It is launch-bound: the same calls over a single cached token already cost {overhead} "
     "({overhead_key}), more than half of it, so neither arithmetic nor bandwidth sets the time.",
     "lab.attention.compute": "It is compute-bound here: this machine's arithmetic is slower than its memory at this "
     "intensity, {reached} of what is attainable ({reached_key}).",
     "lab.attention.link": "It is link-bound.",
-    "lab.attention.short": "At S = {S} the cache fits closer to the cores ({level}) and a step takes {time} ({time_key}), "
+    "lab.attention.short": "At S = {S} a step takes {time} ({time_key}), "
     "{share} of the {dtype} roof ({share_key}).",
     "lab.comparison.attainable": "On {other} the same operator (S = {S}, {dtype}) could reach at most {theirs}: attainable "
     "from its {origin} bandwidth, not achieved by anyone here. Set against the {rate} achieved on this machine "
@@ -59,15 +59,15 @@ ES: dict[str, str] = {
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Tarda {time} ({time_key}): {rate} ({rate_key}), es decir "
     "{share} del techo {dtype} ({share_key}).",
     "lab.attention.memory": "Está sobre la pendiente: {bandwidth} ({bandwidth_key}), {reached} de lo que permite el ancho "
-    "de banda de {level} ({reached_key}). Más aritmética no ayudaría; menos bytes, sí.",
-    "lab.attention.below-roof": "Está por debajo de la pendiente: {reached} de lo que permite el ancho de banda de {level} "
+    "de banda medido ({reached_key}). Más aritmética no ayudaría; menos bytes, sí.",
+    "lab.attention.below-roof": "Está por debajo de la pendiente: {reached} de lo que permite el ancho de banda medido "
     "({reached_key}); el primer sospechoso es el código y no la máquina.",
     "lab.attention.launch": "Está limitada por el lanzamiento: las mismas llamadas con un solo token en caché ya cuestan "
     "{overhead} ({overhead_key}), más de la mitad; ni la aritmética ni el ancho de banda fijan el tiempo.",
     "lab.attention.compute": "Aquí limita el cómputo: la aritmética de esta máquina es más lenta que su memoria a esta "
     "intensidad, {reached} de lo alcanzable ({reached_key}).",
     "lab.attention.link": "La limita el enlace.",
-    "lab.attention.short": "Con S = {S} la caché cabe más cerca de los núcleos ({level}) y un paso tarda {time} "
+    "lab.attention.short": "Con S = {S} un paso tarda {time} "
     "({time_key}), {share} del techo {dtype} ({share_key}).",
     "lab.comparison.attainable": "En {other} el mismo operador (S = {S}, {dtype}) podría llegar como mucho a {theirs}: "
     "alcanzable según su ancho de banda ({origin}), no logrado por nadie aquí. Frente a los {rate} logrados en esta máquina "
@@ -98,16 +98,16 @@ VI: dict[str, str] = {
     "lab.attention.text": "Với S = {S}, attention {dtype} của một token cần {flops} ({flops_key}) và chuyển {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Nó mất {time} ({time_key}): {rate} ({rate_key}), tức {share} của "
     "trần {dtype} ({share_key}).",
-    "lab.attention.memory": "Nó nằm trên đường dốc: {bandwidth} ({bandwidth_key}), {reached} của mức mà băng thông {level} "
+    "lab.attention.memory": "Nó nằm trên đường dốc: {bandwidth} ({bandwidth_key}), {reached} của mức mà băng thông đo được "
     "cho phép ({reached_key}). Thêm số học không giúp được; bớt byte thì có.",
-    "lab.attention.below-roof": "Nó nằm dưới đường dốc: {reached} của mức mà băng thông {level} cho phép ({reached_key}); "
+    "lab.attention.below-roof": "Nó nằm dưới đường dốc: {reached} của mức mà băng thông đo được cho phép ({reached_key}); "
     "nghi phạm đầu tiên là mã chứ không phải máy.",
     "lab.attention.launch": "Nó bị giới hạn bởi launch: cùng những lời gọi ấy với một token trong cache đã tốn {overhead} "
     "({overhead_key}), hơn một nửa; cả số học lẫn băng thông đều không quyết định thời gian.",
     "lab.attention.compute": "Ở đây giới hạn là tính toán: ở cường độ này số học của máy chậm hơn bộ nhớ, {reached} của mức "
     "đạt được ({reached_key}).",
     "lab.attention.link": "Nó bị giới hạn bởi liên kết.",
-    "lab.attention.short": "Với S = {S}, cache nằm gần các nhân hơn ({level}) và một bước mất {time} ({time_key}), {share} của "
+    "lab.attention.short": "Với S = {S}, một bước mất {time} ({time_key}), {share} của "
     "trần {dtype} ({share_key}).",
     "lab.comparison.attainable": "Trên {other}, cùng toán tử (S = {S}, {dtype}) có thể đạt nhiều nhất {theirs}: mức có thể đạt "
     "theo băng thông ({origin}) của nó, chưa ai đạt ở đây. So với {rate} đạt được trên máy này ({rate_key}) là {ratio} lần; "

@@ -1,0 +1,195 @@
+"""The door: every verb helps, answers in JSON, and turns every mistake into one sentence."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rooflens import __version__
+from rooflens.cli import VERBS, _run
+
+PLACE = "place llama-2-7b --on a100-sxm4-80gb"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+
+
+class Told:
+    """What one command line said."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> dict[str, object]:
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    def call(line: str) -> Told:
+        capsys.readouterr()
+        code = _run(shlex.split(line))
+        caught = capsys.readouterr()
+        return Told(code, caught.out, caught.err)
+
+    return call
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_helps_and_ends_with_an_example(run, verb: str) -> None:
+    told = run(f"{verb} --help")
+    assert told.code == 0
+    assert "Example:  rooflens" in told.out.strip().splitlines()[-1] or "Example:" in told.out
+    assert "--json" in told.out
+
+
+def test_version(run) -> None:
+    assert __version__ in run("--version").out
+
+
+def test_place_answers_with_the_keys_of_the_contract(run) -> None:
+    found = run(f"{PLACE} --json").json
+    assert found["schema"] == "rooflens/place/1"
+    assert {"conventions", "operators", "total", "step_floor", "ridge_flops_per_byte"} <= found.keys()
+    wanted = {
+        "name", "count", "flops", "weight_bytes", "kv_bytes", "activation_bytes", "link_bytes", "math",
+        "intensity_flops_per_byte", "bound", "attainable_flops_per_s", "share_of_peak", "floor_s",
+    }  # fmt: skip
+    for operator in found["operators"]:  # type: ignore[attr-defined]
+        assert wanted - operator.keys() <= {"intensity_flops_per_byte"}
+    assert "dense" in str(found["conventions"])
+
+
+def test_place_takes_lists_of_phases_and_batches(run) -> None:
+    steps = run(f"{PLACE} --phase decode,prefill --batch 1,16 --json").json["steps"]
+    asked = [(s["step"]["phase"], s["step"]["batch"]) for s in steps]  # type: ignore[attr-defined]
+    assert asked == [("decode", 1), ("decode", 16), ("prefill", 1), ("prefill", 16)]
+
+
+def test_place_explains_rows_letters_ceilings_and_sources(run) -> None:
+    out = run(f"{PLACE} --explain").out
+    for said in ("B T K G W, B [S] K W -> B T K G P", "D=4096", "memory/main", "spec", "not_counted"):
+        assert said in out
+
+
+def test_an_override_is_assumed_and_repeated(run) -> None:
+    told = run("place llama-2-7b --on a100-sxm4-80gb,memory=2.0TB/s --json")
+    assert told.json["bandwidth_bytes_per_s"] == 2e12
+    assert told.json["conventions"]["assumed memory"] == "2.0TB/s"  # type: ignore[index]
+
+
+def test_measured_time_gives_mfu_mbu_and_the_gap(run) -> None:
+    found = run("place gemm:M=16,K=4096,N=14336 --on h100-sxm5-80gb --measured-s '100 us' --json").json["measured"]
+    flops, moved = 2 * 16 * 4096 * 14336, 2 * (16 * 4096 + 4096 * 14336 + 16 * 14336)
+    assert found["mfu"] == pytest.approx(flops / 1e-4 / 989.4e12, rel=1e-3)  # type: ignore[index]
+    assert found["mbu"] == pytest.approx(moved / 1e-4 / 3.35e12, rel=1e-6)  # type: ignore[index]
+
+
+def test_a_ratio_above_one_is_a_finding(run) -> None:
+    told = run("place gemm:M=4096,K=4096,N=4096 --on a100-sxm4-80gb --measured-s 0.0001 --json")
+    assert "above the dense" in str(told.json["measured"])
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_place_draws(run, tmp_path: Path, kind: str) -> None:
+    told = run(f"{PLACE} --phase decode,prefill --batch 1,16 --plot {tmp_path}/f.{kind}")
+    assert told.code == 0
+    assert (tmp_path / f"f.{kind}").stat().st_size > 10_000
+
+
+def test_machines_lists_all_and_shows_one(run) -> None:
+    assert len(run("machines --json").json["machines"]) == 121  # type: ignore[arg-type]
+    told = run("machines a100-sxm4-80gb")
+    for said in ("registers", "shared memory", "L2", "NVLink", "PCIe", "network", "unknown", "ridge", "source"):
+        assert said.lower() in told.out.lower(), said
+
+
+BAD = [
+    ("place llama-2-7b --on h10O-sxm5-80gb", "did you mean 'h100-sxm5-80gb'"),
+    ("place llama-2-7b --on h100-sxm5", "h100-sxm5-64gb"),
+    ("place lama-2-7b --on t4", "did you mean 'llama-2-7b'"),
+    (f"{PLACE} --weights bf61", "did you mean"),
+    (f"{PLACE} --math fp8", "no fp8 arithmetic"),
+    (f"{PLACE} --batch 0", "batch must be at least 1, not 0"),
+    (f"{PLACE} --batch -3", "batch must be at least 1, not -3"),
+    (f"{PLACE} --batch many", "expected a whole number"),
+    (f"{PLACE} --context 0", "context must be at least 1"),
+    (f"{PLACE} --phase training", "decode, prefill or both"),
+    (f"{PLACE} --phase prefill --prompt 100 --context 50", "cannot be smaller than the prompt"),
+    (f"{PLACE} --measured-s 3ms2", "not a unit of s"),
+    (f"{PLACE} --measured-s 0", "above 0"),
+    (f"{PLACE} --tp 0", "0"),
+    (f"{PLACE} --plot picture.gif", ".png or .svg"),
+    ("place llama-2-7b --on a100-sxm4-80gb,memory=2.0", "no unit"),
+    ("place llama-2-7b --on a100-sxm4-80gb,memroy=2.0TB/s", "did you mean 'memory'"),
+    ("place llama-2-7b --on a100-sxm4-80gb,memory", "write NAME=VALUE"),
+    ("place llama-2-7b --on nowhere.json", "cannot read nowhere.json"),
+    ("place llama-2-7b --on here", "profile.json"),
+    ("place nowhere/config.json --on t4", "cannot read nowhere/config.json"),
+    ("place gemm:M=16,K=4096 --on t4", "N missing"),
+    ("place gemm:M=16,K=4096,N=-1 --on t4", "not a size"),
+    ("place gemm:M=16,K=4096,N=1,M=3 --on t4", "given twice"),
+    ("place gemm:M=16,K=4096,Q=1 --on t4", "unknown key"),
+    ("place llama-2-7b", "--on"),
+    ("plce", "did you mean 'place'"),
+    ("machines a100", "a100-sxm4-80gb"),
+    ("plot nowhere.json", "cannot read"),
+    ("diff nowhere.json nowhere.json", "cannot read"),
+    ("lab --out /proc/nowhere --quick", "cannot write"),
+    ("lab --profile nowhere.json", "cannot read"),
+    ("lab --compare nowhere --quick", "unknown accelerator"),
+    ("lab --extension nowhere.json --quick", "cannot read"),
+    ("measure --dtypes fp99", "unknown dtype"),
+    ("measure --budget-s -1", "above 0"),
+    ("measure --width 100 --heads 7", "heads"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), BAD)
+def test_bad_input_is_one_sentence_and_exit_two(run, line: str, sentence: str, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = run(line)
+    assert told.code == 2
+    assert told.err.startswith("rooflens: ")
+    assert sentence in told.err
+    assert "Traceback" not in told.err
+    assert told.out == ""
+
+
+CONFIGS = [
+    ("{", "not a whole JSON file"),
+    ("[]", "expected the JSON object"),
+    ("{}", "model_type is missing"),
+    ('{"model_type": "nonsuch"}', "'nonsuch' is not modelled"),
+    ('{"model_type": "llama"}', "hidden_size"),
+    ('{"model_type": "llama", "hidden_size": "4096"}', "expected a whole number"),
+    ('{"model_type": "llama", "hidden_size": -1}', "not a size"),
+    ("\x00\x01", "not a whole JSON"),
+    ("[" * 100_000, "not a whole JSON"),
+    ('{"model_type": "llama", "hidden_size": NaN}', "NaN"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), CONFIGS)
+def test_a_damaged_config_is_one_sentence(run, tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    told = run(f"place {tmp_path}/config.json --on t4")
+    assert (told.code, sentence in told.err, "Traceback" in told.err) == (2, True, False), told.err
+
+
+def test_a_damaged_profile_names_every_fault(run, tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({"schema": "rooflens/profile/1", "device": {"name": 3, "kind": "cpu"}, "sed": 1}))
+    told = run(f"plot {file}")
+    assert told.code == 2
+    for fault in ("device.name: expected text", "unknown key 'sed', did you mean 'seed'", "ceilings: missing"):
+        assert fault in told.err
