@@ -10,14 +10,13 @@ from rooflens.measure.backend import Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, wrong_result
 from rooflens.measure.kernels import gemm_flops
-from rooflens.measure.loop import Rule, Run, fastest, first, repeat, settle, window
+from rooflens.measure.loop import LEAST_SAMPLES, Rule, Run, fastest, first, repeat, settle, window
 from rooflens.measure.options import Options
 from rooflens.roofline.ceilings import Ceiling, Mode
 from rooflens.roofline.profile import Device, Gate, GemmPoint
 from rooflens.units import percent, show
 
 CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)
-BURST_PRODUCTS = 10
 LOW_SHARE = 0.5
 THROTTLED = 0.95
 
@@ -61,18 +60,19 @@ def measure_gemm(backend: Backend, dtype: str, options: Options, budget: Budget)
 def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -> _Best:
     """Try growing cubes until one product is long enough; later sizes only in the two best ways of the earlier."""
     end = backend.clock() + budget.limit(options.shapes_s)
+    enough_s = 0.5 * options.product_s * budget.scale
     found: _Best | None = None
     points: list[GemmPoint] = []
     ways: list[str] = []
     for size in CUBES:
         kernels = [k for k in backend.gemm(dtype, size, size, size, options.seed) if not ways or k.unit in ways]
-        kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 4, rounds=2)
+        kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 4, rounds=3)
         took = best_s[kernel.unit]
         points.append(_point(dtype, size, kernel, took))
         if found is None or gemm_flops(size, size, size) / took > 0.99 * found.flops / _time(points, found.size):
             found = _Best(kernel, size, ())
         ways = sorted(best_s, key=best_s.__getitem__)[:2]
-        if took > options.product_s or backend.clock() > end:
+        if took > enough_s or backend.clock() > end:
             break
     if found is None:
         raise Cannot(f"{dtype} skipped: no shape could be tried")
@@ -117,7 +117,7 @@ def throttled(burst: Ceiling, burst_run: Run, sustained: Ceiling, run: Run) -> s
 def _both(backend: Backend, best: _Best, options: Options, budget: Budget) -> tuple[Run, Run]:
     def attempt() -> tuple[Run, Run]:
         backend.rest(budget.limit(options.rest_s))
-        burst = first(backend, best.kernel, BURST_PRODUCTS, budget)
+        burst = first(backend, best.kernel, LEAST_SAMPLES, budget)
         least_s = budget.limit(options.sustained_least_s)
         return burst, settle(backend, best.kernel, least_s, options.sustained_s, budget)
 

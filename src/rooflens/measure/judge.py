@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rooflens.measure.loop import Run
+from rooflens.measure.loop import LEAST_SAMPLES, Run
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.units import percent, show
 
-LEAST_SAMPLES = 10
 MOST_OF_PEAK = 1.05
 
 

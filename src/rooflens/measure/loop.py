@@ -13,6 +13,9 @@ from rooflens.measure.budget import Budget
 from rooflens.measure.gate import judge
 from rooflens.roofline.profile import Gate
 
+LEAST_SAMPLES = 10
+CHECK_SHARE = 0.05  # of the limit, between two looks at whether a run has settled
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -22,7 +25,7 @@ class Rule:
     """
 
     limit_s: float
-    least: int = 10
+    least: int = LEAST_SAMPLES
     most: int = 2000
     interval: float = 0.01
     sample_s: float = 0.0
@@ -112,25 +115,22 @@ def warm(backend: Backend, kernel: Kernel, rule: Rule, budget: Budget) -> int:
 
 
 def fastest(
-    backend: Backend, kernels: Sequence[Kernel], budget: Budget, limit_s: float, rounds: int = 3
+    backend: Backend, kernels: Sequence[Kernel], budget: Budget, limit_s: float, rounds: int = 4
 ) -> tuple[Kernel, dict[str, float]]:
-    """The kernel with the best sample after a few interleaved tries, and every unit's best seconds.
+    """The kernel with the best sample after a few interleaved rounds, and every unit's best seconds.
 
-    A way that can never be a roof is taken only when there is no other.
+    A way that can never be a roof is taken only when there is no other. At least one round, whatever the limit.
     """
     proper = [k for k in kernels if not k.why_not] or list(kernels)
     best = dict.fromkeys((k.unit for k in proper), math.inf)
     end = backend.clock() + budget.limit(limit_s)
-    for turn in range(rounds + 1):
+    for _ in range(rounds):
         for kernel in proper:
-            if turn and backend.clock() > end:
-                break
             with kernel.setting():
-                took = sample(backend, kernel)
-            if turn or len(proper) == 1 or took > limit_s / 4:
-                best[kernel.unit] = min(best[kernel.unit], took)
-    winner = min(proper, key=lambda k: best[k.unit])
-    return winner, {unit: s for unit, s in best.items() if math.isfinite(s)}
+                best[kernel.unit] = min(best[kernel.unit], sample(backend, kernel))
+        if backend.clock() > end:
+            break
+    return min(proper, key=lambda k: best[k.unit]), best
 
 
 def first(backend: Backend, kernel: Kernel, count: int, budget: Budget, id: str = "") -> Run:
@@ -153,19 +153,25 @@ def settle(backend: Backend, kernel: Kernel, least_s: float, limit_s: float, bud
         clocks, before = backend.state(), backend.usage()
         start = backend.clock()
         end = start + budget.limit(limit_s)
-        samples: list[float] = []
-        settled = False
-        while not settled and (backend.clock() < end or not samples):
+        check, settled = start + least_s, False
+        samples = [sample(backend, kernel)]
+        while not settled and _goes_on(backend.clock(), end, len(samples), budget):
             samples.append(sample(backend, kernel))
-            settled = backend.clock() - start >= least_s and steady(samples)
+            if backend.clock() >= check:
+                settled = steady(samples)
+                check = backend.clock() + CHECK_SHARE * limit_s
         after = backend.usage()
         gate = judge(id, before, after, kernel.threads)
         return Run(kernel, tuple(samples), settled, gate, clocks, backend.state())
 
 
+def _goes_on(now: float, end: float, count: int, budget: Budget) -> bool:
+    return now < end or (count < LEAST_SAMPLES and not budget.over())
+
+
 def window(samples: Sequence[float]) -> int:
     """How many of the last samples speak for the settled state: a quarter, at least ten."""
-    return max(10, len(samples) // 4)
+    return max(LEAST_SAMPLES, len(samples) // 4)
 
 
 def steady(samples: Sequence[float]) -> bool:

@@ -61,10 +61,10 @@ def measure(
     if reason := backend.why_not():
         raise Cannot(reason)
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    stages = plan(backend, options)
+    found = Findings()
+    stages = plan(backend, _possible(backend, options, found))
     total_s = sum(s.seconds for s in stages)
     budget = Budget(backend.clock, options.budget_s, min(1.0, (options.budget_s or total_s) / total_s))
-    found = Findings()
     done_s = 0.0
     for stage in stages:
         progress(stage.name, done_s / total_s)
@@ -78,19 +78,31 @@ def measure(
 
 def plan(backend: Backend, options: Options) -> list[Stage]:
     """The stages, the most wanted first, so that a short budget still gives a roofline."""
-    first, *others = options.dtypes or ("fp32",)
+    first, others = options.dtypes[:1], options.dtypes[1:]
     launch = Stage("launch", options.launch_s, lambda b: _one(measure_launch(backend, options, b)))
     caches = [_cache_stage(backend, cache, size, options) for cache, size in cache_sets(backend.device())]
     return [
         launch,
         _stream_stage(backend, "read", options),
-        _gemm_stage(backend, first, options),
+        *(_gemm_stage(backend, dtype, options) for dtype in first),
         _stream_stage(backend, "copy", options),
         *caches,
         *(_gemm_stage(backend, dtype, options) for dtype in others),
         _stream_stage(backend, "write", options),
         _stream_stage(backend, "triad", options),
     ]
+
+
+def _possible(backend: Backend, options: Options, found: Findings) -> Options:
+    """The options with only the dtypes that this backend multiplies; a sentence in `found` for each other."""
+    possible = []
+    for dtype in options.dtypes:
+        try:
+            backend.gemm(dtype, 64, 64, 64, options.seed)
+            possible.append(dtype)
+        except Cannot as reason:
+            found.skipped.append(str(reason))
+    return replace(options, dtypes=tuple(possible))
 
 
 def _gemm_stage(backend: Backend, dtype: str, options: Options) -> Stage:

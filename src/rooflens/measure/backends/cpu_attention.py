@@ -19,7 +19,7 @@ from rooflens.measure.backends.pool import Pool
 
 CALLS_A_LAYER = 7  # scores, max, subtract, exp, sum, values, divide
 COLD_TIMES = 2  # rotate through this many times the largest cache
-MOST_SETS = 4096
+MOST_SETS = 512
 TOLERANCE = 1e-5
 
 

@@ -62,14 +62,16 @@ class FakeMachine:
 
 
 class FakeBackend:
-    """Behaves as `machine` says. Nothing waits: every run moves the virtual clock. `log` lists what was run."""
+    """Behaves as `machine` says. Nothing waits: every run moves the virtual clock.
+
+    interrupt_in: the unit in whose first run somebody presses Ctrl-C.
+    """
 
     name = "fake"
 
-    def __init__(self, machine: FakeMachine | None = None, interrupt_after: int | None = None) -> None:
+    def __init__(self, machine: FakeMachine | None = None, interrupt_in: str = "") -> None:
         self.machine = machine or FakeMachine()
-        self.interrupt_after = interrupt_after
-        self.runs = 0
+        self.interrupt_in = interrupt_in
         self._now_s = 1000.0
         self._busy_s = 0.0
         self._cpu_s = 0.0
@@ -143,7 +145,7 @@ class FakeBackend:
             rate *= self.machine.cached_times
         inner = 1 if level == "main" else 1 + int(SAMPLE_S * rate / working_set_bytes)
         overhead_s = self.machine.overhead_s
-        return [self._kernel(working_set_bytes / rate, f"fake {access}", inner=inner, overhead_s=overhead_s)]
+        return [self._kernel(working_set_bytes / rate, f"fake {level} {access}", inner=inner, overhead_s=overhead_s)]
 
     def launch(self) -> Sequence[Kernel]:
         """Nothing but the launch cost."""
@@ -158,7 +160,7 @@ class FakeBackend:
         flops = 4 * context * shape.width * shape.layers
         work_s = max(moved / m.memory["main", "read"], flops / m.compute[dtype]) / m.attention_share
         calls = m.attention_calls_per_layer * shape.layers
-        return [self._kernel(work_s, "fake attention", calls=calls, error=m.attention_error)]
+        return [self._kernel(work_s, f"fake {dtype} attention", calls=calls, error=m.attention_error)]
 
     def close(self) -> None:
         """Nothing to give back."""
@@ -173,7 +175,7 @@ class FakeBackend:
         error: float = 0.0,
         overhead_s: float | None = None,
     ) -> Kernel:
-        run = self._runner(work_s * inner, calls * self.machine.launch_s)
+        run = self._runner(unit, work_s * inner, calls * self.machine.launch_s)
         return Kernel(
             run=run,
             unit=unit,
@@ -186,10 +188,9 @@ class FakeBackend:
             overhead_s=overhead_s,
         )
 
-    def _runner(self, work_s: float, launches_s: float) -> Callable[[], None]:
+    def _runner(self, unit: str, work_s: float, launches_s: float) -> Callable[[], None]:
         def run() -> None:
-            self.runs += 1
-            if self.interrupt_after is not None and self.runs > self.interrupt_after:
+            if unit == self.interrupt_in:
                 raise KeyboardInterrupt
             slower = 1 / self.machine.throttled_to if self._hot() else 1.0
             noise = max(0.1, 1 + self.machine.noise * self._random.gauss(0, 1))

@@ -9,7 +9,7 @@ from itertools import cycle
 from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel
-from rooflens.measure.backends.cpu_attention import random_data, reference, relative_error
+from rooflens.measure.backends.cpu_attention import Data, random_data, reference, relative_error
 
 NAMES = {"fp64": "float64", "fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "int8"}
 TOLERANCE = {"fp64": 1e-13, "fp32": 1e-5, "bf16": 1e-2, "fp16": 2e-3, "int8": 0.0}
@@ -39,17 +39,30 @@ def gemm(dtype: str, m: int, n: int, k: int, seed: int, threads: int, isa: Seque
 def attention(
     dtype: str, context: int, shape: AttentionShape, seed: int, threads: int, cold_bytes: float
 ) -> list[Kernel]:
-    """The fused attention of torch, and the three plain calls, on [H, S, W] caches that take turns."""
+    """The fused attention of torch, and the three plain calls, on [H, S, W] caches that take turns.
+
+    Checked against float64 on the rounded operands: the error is that of the arithmetic.
+    """
     import torch
 
     data = random_data(shape, context, seed, cold_bytes, BYTES[dtype])
     kind = getattr(torch, NAMES[dtype])
     q = torch.from_numpy(data.q).to(kind)[:, None, :, None, :]
     k, v = (torch.from_numpy(a.swapaxes(-1, -2).copy()).to(kind)[:, :, None] for a in (data.k, data.v))
+    rounded = Data(*(a.to(torch.float64).numpy() for a in (q[:, 0, :, 0], k[:1, :, 0].mT, v[:1, :, 0].mT)))
     out: list[Any] = [None] * shape.layers
     ways = {"fused": (_fused, 1), "plain": (_plain, 3)}
     return [
-        _attention(torch, partial(way, torch, q, k, v, out), f"torch {name}", calls * shape.layers, threads, data, out)
+        _attention(
+            torch,
+            partial(way, torch, q, k, v, out),
+            f"torch {name}",
+            calls * shape.layers,
+            threads,
+            data.sets,
+            rounded,
+            out,
+        )
         for name, (way, calls) in ways.items()
     ]
 
@@ -120,9 +133,9 @@ def _threads(torch: Any, count: int) -> Iterator[None]:
 
 
 def _attention(
-    torch: Any, way: Callable[[int], None], unit: str, calls: int, threads: int, data: Any, out: list[Any]
+    torch: Any, way: Callable[[int], None], unit: str, calls: int, threads: int, sets: int, data: Data, out: list[Any]
 ) -> Kernel:
-    turns = cycle(range(data.sets))
+    turns = cycle(range(sets))
     setting: Callable[[], AbstractContextManager[object]] = partial(_threads, torch, threads)
 
     def error() -> float:
@@ -139,7 +152,7 @@ def _attention(
         threads=threads,
         calls=calls,
         setting=setting,
-        note=f"{data.sets} caches take turns",
+        note=f"{sets} caches take turns",
     )
 
 
