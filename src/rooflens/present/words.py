@@ -1,0 +1,103 @@
+"""Sentences: one catalogue of messages, a key and a language in, text out.
+
+Numbers keep a decimal point and SI units in every language, as `units.show` writes them.
+"""
+
+from __future__ import annotations
+
+from rooflens.errors import Unknown
+from rooflens.present.lang import en, es, lab, vi
+from rooflens.roofline.points import Point
+from rooflens.units import percent, show
+
+MESSAGES: dict[str, dict[str, str]] = {
+    "en": en.MESSAGES | lab.EN,
+    "es": es.MESSAGES | lab.ES,
+    "vi": vi.MESSAGES | lab.VI,
+}
+LANGUAGES = tuple(MESSAGES)
+FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
+
+
+def say(key: str, lang: str = "en", **values: object) -> str:
+    """The message `key` in `lang` with its placeholders filled. Raises Unknown for a language we do not have."""
+    if lang not in MESSAGES:
+        raise Unknown("language", lang, LANGUAGES)
+    return MESSAGES[lang][key].format(**values)
+
+
+def known(key: str, otherwise: str, lang: str = "en") -> str:
+    """The message `key` when there is one, else `otherwise`: for words that arrive as data."""
+    return say(key, lang) if key in MESSAGES.get(lang, {}) else otherwise
+
+
+def share(ratio: float) -> str:
+    """A share of a peak: two digits when small, three near the roof, never hiding that it is over ("100.3 %")."""
+    if 0.01 <= ratio < 0.0995:
+        return f"{100 * ratio:.1f} %"
+    return percent(ratio, 2 if ratio < 0.1 else 4 if 1 < ratio < 1.1 else 3)
+
+
+def intensity(flops_per_byte: float | None, lang: str = "en") -> str:
+    """ "0.5 FLOP/B" below 1, "1.0", "62.7", "1,215 FLOP/B" above; a note when no bytes move."""
+    if flops_per_byte is None:
+        return say("line.no_intensity", lang)
+    return f"{bare_intensity(flops_per_byte)} FLOP/B"
+
+
+def bare_intensity(flops_per_byte: float) -> str:
+    """The number alone, as short as it reads well."""
+    if flops_per_byte < 1:
+        return f"{flops_per_byte:.2g}"
+    return f"{flops_per_byte:.1f}" if flops_per_byte < 99.95 else f"{flops_per_byte:,.0f}"
+
+
+def excess(point: Point) -> float:
+    """How far a point is above what binds it: achieved over attainable, or its share of peak when that is larger."""
+    over = point.flops_per_s / point.attainable_flops_per_s if point.attainable_flops_per_s > 0 else 0.0
+    return max(over, point.share_of_peak)
+
+
+def is_finding(point: Point) -> bool:
+    """A ratio above 100 %: a wrong peak, a cached buffer, sparse beside dense; never clipped, always said."""
+    return excess(point) > FINDING_RATIO
+
+
+def regime(point: Point, lang: str = "en") -> str:
+    """ "memory-bound, 0.5 % of the bf16 roof"."""
+    key = f"regime.{point.regime}"
+    return say(key if key in MESSAGES["en"] else "regime.other", lang, **_numbers(point, lang))
+
+
+def point_line(point: Point, lang: str = "en", lever: str | None = None) -> str:
+    """ "decode   1.0 FLOP/B   memory-bound, 0.5 % of the bf16 roof   try: batch 16 -> 10x tokens/s"."""
+    values = _numbers(point, lang) | {"regime": regime(point, lang)}
+    line = say("line.point", lang, **values)
+    return say("line.try", lang, line=line, lever=lever) if lever else line
+
+
+def sentence(point: Point, lang: str = "en", launch_s: float | None = None) -> str:
+    """What binds this operator, with numbers, and what kind of change helps; a finding when it beats its roof."""
+    values = _numbers(point, lang)
+    if is_finding(point):
+        return say("finding.above", lang, **values | {"ratio": share(excess(point))})
+    floor = say("sentence.launch_floor", lang, time=show(launch_s, "s", 2)) if launch_s else ""
+    key = f"sentence.{point.regime}"
+    return say(key if key in MESSAGES["en"] else "sentence.other", lang, **values | {"floor": floor})
+
+
+def _numbers(point: Point, lang: str) -> dict[str, object]:
+    attainable = point.attainable_flops_per_s
+    return {
+        "name": point.name,
+        "dtype": point.dtype,
+        "regime": point.regime,
+        "bound": known(f"bound.{point.bound}", point.bound, lang),
+        "share": share(point.share_of_peak),
+        "intensity": intensity(point.intensity_flops_per_byte, lang),
+        "rate": show(point.flops_per_s, "FLOP/s", 3),
+        "attainable": show(attainable, "FLOP/s", 3),
+        "reached": share(point.flops_per_s / attainable) if attainable > 0 else say("table.unknown", lang),
+        "time": show(point.time_s, "s", 3),
+        "verb": say("verb.measured" if point.measured else "verb.attainable", lang),
+    }
