@@ -1,0 +1,88 @@
+"""Points whose markers touch get one label: their names joined, when they share one figure. Pure."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rooflens.present.scene import Scene, Spot
+
+_NEAR_X, _NEAR_Y = 0.022, 0.03  # of the range: about one marker
+_WRAP = 40
+_GLUE = "\u00a0"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One label and the spots it speaks for (all of one machine and dtype, all measured or none)."""
+
+    spots: tuple[Spot, ...]
+    text: str
+
+
+def bundles(scene: Scene) -> list[Bundle]:
+    """The scene's spots, those on one place joined; findings stay alone unless they read the same."""
+    groups: list[list[Spot]] = []
+    for spot in scene.spots:
+        home = next((g for g in groups if _same(spot, g[0], scene)), None)
+        if home is None:
+            groups.append([spot])
+        else:
+            home.append(spot)
+    return [Bundle(tuple(g), _text(g)) for g in groups]
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names that differ in the last word only say the rest once: "decode q, decode o" is "decode q, o".
+
+    Repeats are counted; names with different beginnings stand apart with a semicolon.
+    """
+    heads: dict[str, list[str]] = {}
+    for name, count in Counter(names).items():
+        head, _, last = name.rpartition(" ")
+        heads.setdefault(head, []).append(last + _times(count))
+    separator = "; " if any(len(lasts) > 1 for lasts in heads.values()) and len(heads) > 1 else ", "
+    return separator.join(f"{head} {', '.join(lasts)}".strip() for head, lasts in heads.items())
+
+
+def _same(a: Spot, b: Spot, scene: Scene) -> bool:
+    if (a.machine, a.point.dtype, a.point.measured) != (b.machine, b.point.dtype, b.point.measured):
+        return False
+    if (a.finding or b.finding) and a.label != b.label:
+        return False
+    if a.label.rpartition(", ")[2] != b.label.rpartition(", ")[2]:
+        return False
+    along, up = _apart(a.intensity, b.intensity, scene.intensities), _apart(a.rate, b.rate, scene.rates)
+    return along < _NEAR_X and up < _NEAR_Y
+
+
+def _apart(a: float, b: float, span: tuple[float, float]) -> float:
+    return abs(math.log(a / b)) / math.log(span[1] / span[0])
+
+
+def _text(group: Sequence[Spot]) -> str:
+    names, _, shared = group[0].label.rpartition(", ")
+    if len({s.label for s in group}) > 1:
+        names = joined([s.label.rpartition(", ")[0] for s in group])
+    elif len(group) > 1:
+        names += _times(len(group))
+    return _wrapped(f"{names}, {shared}")
+
+
+def _wrapped(text: str) -> str:
+    """In as few lines as _WRAP allows, the lines about equally long, a number never torn from its per cent sign."""
+    glued = text.replace(" %", _GLUE + "%")
+    lines = textwrap.wrap(glued, _WRAP)
+    for width in range(_WRAP - 1, 12, -1):
+        tighter = textwrap.wrap(glued, width)
+        if len(tighter) > len(lines):
+            break
+        lines = tighter
+    return "\n".join(lines).replace(_GLUE, " ")
+
+
+def _times(count: int) -> str:
+    return f" (x{count})" if count > 1 else ""

@@ -1,0 +1,111 @@
+"""From a scene to a plan: measures every text, finds the frame that is left, and places the labels. Draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from rooflens.present import along, key
+from rooflens.present.boxes import Box, Segment
+from rooflens.present.bundles import bundles
+from rooflens.present.canvas import Canvas
+from rooflens.present.labels import Field, Label, place
+from rooflens.present.plan import MARGIN, TICK_POINTS, Plan, bars, label_text, lines, mark, marks
+from rooflens.present.roofs import Roof, main_slopes
+from rooflens.present.scale import Scale, majors
+from rooflens.present.scene import Scene, listed
+from rooflens.present.words import say
+
+LABEL_POINTS = (12.5, 11.5, 10.5)
+_HEAD, _FOOT = 122.0, 116.0
+_HOPELESS = 3  # more labels than this without a place: go to the smallest size at once
+_DEAR, _CHEAP, _ABOVE = 140.0, 30.0, 40.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What one attempt is asked for: a label size, which bundles are numbered, which line texts go to a note."""
+
+    points: float
+    numbered: frozenset[int] = frozenset()
+    unnamed: tuple[str, ...] = ()
+
+
+def arrange(scene: Scene, canvas: Canvas) -> Plan:
+    """The plan with the largest label size that places every label; else the labels left over become numbers."""
+    for points in LABEL_POINTS:
+        wish = _Wish(points)
+        plan, failed, unnamed = _attempt(scene, canvas, wish)
+        if not failed:
+            break
+        if len(failed) > _HOPELESS:
+            wish = _Wish(LABEL_POINTS[-1])
+            plan, failed, unnamed = _attempt(scene, canvas, wish)
+            break
+    while failed - wish.numbered or set(unnamed) - set(wish.unnamed):
+        wish = _Wish(wish.points, wish.numbered | failed, tuple(dict.fromkeys((*wish.unnamed, *unnamed))))
+        plan, failed, unnamed = _attempt(scene, canvas, wish)
+    return plan
+
+
+def _attempt(scene: Scene, canvas: Canvas, wish: _Wish) -> tuple[Plan, frozenset[int], list[str]]:
+    plan = _framed(scene, canvas, wish)
+    field = Field(plan.frame.grown(-4), marks=marks(plan), lines=list(_priced(plan)), dear=_above(plan))
+    slopes, unnamed = along.slope_texts(plan, canvas, field, (2, 1))
+    ridges, cornered = along.ridge_texts(plan, canvas, field)
+    labels = [
+        Label(i, mark(plan, b), *canvas.size(label_text(b, plan.numbers.get(i)), wish.points))
+        for i, b in enumerate(plan.bundles)
+    ]
+    placed, failed = place([one for one in labels if one.key not in plan.numbers], field)
+    tiny, lost = place([one for one in labels if one.key in plan.numbers], field)
+    links, loose = along.slope_texts(plan, canvas, field, (0,))
+    plan = replace(plan, texts=(*slopes, *ridges, *links), placed=(*placed, *tiny))
+    return plan, frozenset(one.key for one in failed + lost), [*unnamed, *cornered, *loose]
+
+
+def _priced(plan: Plan) -> Iterator[tuple[Segment, float]]:
+    for what, line in lines(plan):
+        yield line, _DEAR if isinstance(what, Roof) or what.weight == 2 else _CHEAP
+
+
+def _above(plan: Plan) -> Callable[[Box], float]:
+    """The price of standing where nothing is attainable: labels belong under the roof of a single machine."""
+    mains, roofs = main_slopes(plan.scene.slopes), plan.scene.roofs
+    if plan.scene.compares or not mains or not roofs:
+        return lambda box: 0.0
+    slope, top = max(s.value for s in mains), max(r.value for r in roofs)
+
+    def price(box: Box) -> float:
+        x, y = box.middle
+        return _ABOVE if plan.y.back(y) > min(top, slope * plan.x.back(x)) else 0.0
+
+    return price
+
+
+def _framed(scene: Scene, canvas: Canvas, wish: _Wish) -> Plan:
+    """The frame that is left between title, column, list and notes."""
+    width = canvas.width - 2 * MARGIN
+    many = tuple(bundles(scene))
+    numbers = {i: n + 1 for n, i in enumerate(sorted(wish.numbered))}
+    notes = key.wrap_notes(_notes(scene, wish), canvas, width)
+    entries = [f"{n}  {' '.join(many[i].text.split())}" for i, n in numbers.items()]
+    listing = key.list_columns(entries, canvas, width)
+    below = len(notes) * key.line_height(canvas, key.NOTE_POINTS) + key.list_height(listing, canvas)
+    y_ticks = majors(scene.rates, "FLOP/s", 9)
+    left = MARGIN + 66 + max((canvas.size(t.text, TICK_POINTS)[0] for t in y_ticks), default=0)
+    bottom, top = _FOOT + below, canvas.height - _HEAD
+    column = key.column(scene, canvas, top - bottom)
+    right = canvas.width - MARGIN - column.width - 46
+    x, y = Scale(scene.intensities, left, right), Scale(scene.rates, bottom, top)
+    return Plan(
+        scene, Box(left, bottom, right, top), x, y,
+        majors(scene.intensities, "", max(3, int((right - left) // 140))), y_ticks, column, tuple(notes),
+        tuple(tuple(texts) for texts in listing), many, numbers, wish.points, tuple(bars(scene, x, y)),
+    )  # fmt: skip
+
+
+def _notes(scene: Scene, wish: _Wish) -> list[str]:
+    if not wish.unnamed:
+        return list(scene.notes)
+    return [*scene.notes, say("note.unnamed", scene.lang, names=listed(wish.unnamed, scene.lang, 8))]

@@ -1,0 +1,194 @@
+"""What a roofline plot shows, before any pixel: roofs, slopes, spots and ranges. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rooflens.errors import RooflensError
+from rooflens.present.roofs import Roof, Slope, links, main_slopes, roofs, slopes
+from rooflens.present.words import excess, is_finding, say, share
+from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.points import Point
+
+MOST_MACHINES = 5
+Points = Sequence[Point] | Mapping[str, Sequence[Point]]
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A point that can be drawn: both coordinates above 0.
+
+    cap: flops over the launch time of its machine, when that is below what the roofs allow; else None.
+    """
+
+    point: Point
+    machine: int
+    intensity: float
+    rate: float
+    label: str
+    finding: bool = False
+    cap: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything a drawing needs. Ranges are (low, high) in FLOP/byte and FLOP/s, both above 0."""
+
+    machines: tuple[Machine, ...]
+    roofs: tuple[Roof, ...]
+    slopes: tuple[Slope, ...]
+    spots: tuple[Spot, ...]
+    intensities: tuple[float, float]
+    rates: tuple[float, float]
+    lang: str
+    title: str
+    subtitle: str
+    notes: tuple[str, ...]
+    launch_s: float
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is more than one machine: colours then mean machines."""
+        return len(self.machines) > 1
+
+
+def compose(
+    machines: Machine | Sequence[Machine],
+    points: Points = (),
+    *,
+    title: str | None = None,
+    dtypes: Collection[str] | None = None,
+    lang: str = "en",
+) -> Scene:
+    """The scene of these machines and points. Raises RooflensError without a machine, with too many, with no roof.
+
+    `dtypes` limits the compute roofs. A plain sequence of points belongs to the first machine; a mapping gives each
+    machine, by name, its own.
+    """
+    chosen = (machines,) if isinstance(machines, Machine) else tuple(machines)
+    _check(chosen)
+    owned = _owned(chosen, points)
+    lines = tuple(roof for i, m in enumerate(chosen) for roof in roofs(m, i, dtypes, lang))
+    ramps = tuple(s for i, m in enumerate(chosen) for s in _ramps(m, i, lang, alone=len(chosen) == 1))
+    if not lines and not ramps:
+        names = ", ".join(m.name for m in chosen)
+        raise RooflensError(f"{names}: no trusted compute roof or memory slope to draw; measure or give one with --on")
+    spots = tuple(_spot(p, i, chosen[i], lang) for i, p in owned if _drawable(p))
+    intensities, rates = _ranges(lines, ramps, spots)
+    return Scene(
+        chosen, lines, ramps, spots, intensities, rates, lang,
+        title or say("plot.title", lang, machine=say("plot.versus", lang).join(m.title for m in chosen)),
+        _subtitle(chosen, lines, [p for _, p in owned], lang),
+        _notes(chosen, [p for _, p in owned], lang),
+        max((_launch_s(m) for m in chosen), default=0.0),
+    )  # fmt: skip
+
+
+def _ramps(machine: Machine, index: int, lang: str, *, alone: bool) -> list[Slope]:
+    """Main memory, caches and links; only main memory when machines are compared, or nobody could read it."""
+    every = [*slopes(machine, index, lang), *links(machine, index)]
+    return every if alone else main_slopes(every)
+
+
+def listed(names: Iterable[str], lang: str, most: int = 4) -> str:
+    """ "a, b, c and 3 more"."""
+    unique = list(dict.fromkeys(names))
+    text = ", ".join(unique[:most])
+    return say("note.more", lang, names=text, count=len(unique) - most) if len(unique) > most else text
+
+
+def _check(machines: Sequence[Machine]) -> None:
+    if not machines:
+        raise RooflensError("a roofline needs a machine; name one, or see: rooflens machines")
+    if len(machines) > MOST_MACHINES:
+        raise RooflensError(
+            f"{len(machines)} machines are too many for one plot (at most {MOST_MACHINES}); draw two, or use a table"
+        )
+
+
+def _owned(machines: Sequence[Machine], points: Points) -> list[tuple[int, Point]]:
+    if not isinstance(points, Mapping):
+        return [(0, p) for p in points]
+    index = {m.name: i for i, m in enumerate(machines)}
+    strangers = [name for name in points if name not in index]
+    if strangers:
+        raise RooflensError(f"points for {', '.join(strangers)}, which is not among the machines {', '.join(index)}")
+    return [(index[name], p) for name, many in points.items() for p in many]
+
+
+def _drawable(point: Point) -> bool:
+    x, y = point.intensity_flops_per_byte, point.flops_per_s
+    return x is not None and 0 < x < math.inf and 0 < y < math.inf
+
+
+def _spot(point: Point, machine: int, owner: Machine, lang: str) -> Spot:
+    label = f"{_clean(point.name)}, {share(point.share_of_peak)}"
+    finding = is_finding(point)
+    if finding and point.share_of_peak >= excess(point):
+        label = say("plot.above_roof", lang, label=label)
+    elif finding:
+        label = say("plot.above_attainable", lang, label=label, ratio=share(excess(point)))
+    launch_s = _launch_s(owner)
+    cap = point.flops / launch_s if launch_s > 0 else math.inf
+    shown = 0 < cap < (point.attainable_flops_per_s or math.inf)
+    assert point.intensity_flops_per_byte is not None  # noqa: S101  (see _drawable)
+    return Spot(
+        point, machine, point.intensity_flops_per_byte, point.flops_per_s, label, finding, cap if shown else None
+    )
+
+
+def _launch_s(machine: Machine) -> float:
+    return machine.launch_s("device") or machine.launch_s("host")
+
+
+def _clean(name: str, most: int = 48) -> str:
+    text = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _ranges(
+    lines: Sequence[Roof], ramps: Sequence[Slope], spots: Sequence[Spot]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    ridges = [r.ridge for r in lines if r.ridge]
+    xs = [s.intensity for s in spots]
+    low = min([x / 3 for x in xs] + [ridge / 12 for ridge in ridges], default=0.1)
+    high = max([x * 3 for x in xs] + [ridge * 12 for ridge in ridges], default=1000.0)
+    mains = main_slopes(ramps)
+    tops = [r.value for r in lines] or [m.value * high for m in mains or ramps]
+    ys = [s.rate for s in spots] + [s.cap for s in spots if s.cap]
+    floor = min([y / 5 for y in ys] + [top / 8 for top in tops])
+    feet = [m.value * low for m in mains if m.value * low < floor]
+    floor = max(feet) / 1.5 if feet and not ys else floor
+    ceiling = max([y * 3 for y in ys] + [top * 2.5 for top in tops])
+    return (low, high), (floor, ceiling)
+
+
+def _doubt(ceiling: Ceiling) -> str:
+    what = " ".join(filter(None, (ceiling.dtype or ceiling.level, ceiling.access, ceiling.mode)))
+    return f"{what} ({ceiling.why_not})" if ceiling.why_not else what
+
+
+def _subtitle(machines: Sequence[Machine], lines: Sequence[Roof], points: Sequence[Point], lang: str) -> str:
+    basis = ", ".join(dict.fromkeys(m.peak_basis for m in machines))
+    if points:
+        return say("plot.subtitle", lang, basis=basis, dtypes=listed((p.dtype for p in points), lang, 6))
+    return say("plot.subtitle_bare", lang, basis=basis, dtypes=listed((d for r in lines for d in r.dtypes), lang, 9))
+
+
+def _notes(machines: Sequence[Machine], points: Sequence[Point], lang: str) -> tuple[str, ...]:
+    basis = ", ".join(dict.fromkeys(m.peak_basis for m in machines))
+    lines = [(m, c) for m in machines for c in m.ceilings if c.kind in {"compute", "memory", "link"}]
+    tag = {m.name: f"{m.name} " if len(machines) > 1 else "" for m in machines}
+    doubted = [tag[m.name] + _doubt(c) for m, c in lines if not c.trusted]
+    absent = [f"{tag[m.name]}{c.dtype or c.level}" for m, c in lines if c.trusted and c.value == 0]
+    off = [_clean(p.name) for p in points if not _drawable(p)]
+    stuck = [_clean(p.name) for p in points if p.regime == "launch" and _drawable(p)]
+    notes = [say("note.share", lang, basis=basis)] if points else []
+    for key, names in (
+        ("note.launch_bound", stuck), ("note.off_plot", off), ("note.no_path", absent), ("note.untrusted", doubted)
+    ):  # fmt: skip
+        if names:
+            notes.append(say(key, lang, names=listed(names, lang, 3)))
+    return tuple(notes)
