@@ -13,6 +13,7 @@ from math import comb
 from statistics import median
 from typing import Literal
 
+from rooflens.records import html
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Profile
 
@@ -41,6 +42,8 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Every ceiling of two profiles. verdict: the worst that was found, ambiguous counting above same."""
+
+    _repr_html_ = html
 
     verdict: Outcome
     tolerance: float

@@ -14,8 +14,9 @@ import re
 import reprlib
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from html import escape
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from rooflens.errors import BadFile, RooflensError, near
@@ -234,3 +235,29 @@ def _brief(data: object) -> str:
     except ValueError:  # Python refuses to write out whole numbers of thousands of digits
         text = "a very long number"
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def html(record: object) -> str:
+    """A record as an HTML table, for notebooks: one line a field, a list of records as a table of its own.
+
+    Classes take it as their `_repr_html_`. What is not known is left out, as in the artefacts.
+    """
+    rows = "".join(f"<tr><th>{escape(k)}</th><td>{_cell(v)}</td></tr>" for k, v in encode(record).items())
+    return f"<table>{rows}</table>"
+
+
+def _cells(row: Mapping[str, Any], columns: Sequence[str]) -> str:
+    return "".join(f"<td>{_cell(row[c]) if c in row else ''}</td>" for c in columns)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+        columns = list(dict.fromkeys(key for row in value for key in row))
+        head = "".join(f"<th>{escape(c)}</th>" for c in columns)
+        body = "".join(f"<tr>{_cells(row, columns)}</tr>" for row in value)
+        return f"<table><tr>{head}</tr>{body}</table>"
+    if isinstance(value, dict):
+        return "<br>".join(f"{escape(str(k))}: {_cell(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return ", ".join(_cell(v) for v in value)
+    return f"{value:.6g}" if isinstance(value, float) else escape(str(value))

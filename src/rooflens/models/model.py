@@ -12,6 +12,7 @@ from rooflens.operators.cost import Precision
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Row, product
 from rooflens.operators.standard import AttentionForm
+from rooflens.records import html
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Model:
     letters: sizes that no step changes. dtype: the format its file names. config: the facts it was read from.
     stored: what is really stored, where the model is quantised or its tensors were read.
     """
+
+    _repr_html_ = html
 
     name: str
     family: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rooflens.errors import NoPath
+from rooflens.records import html
 
 Kind = Literal["compute", "memory", "link", "launch", "power"]
 Origin = Literal["spec", "measured", "derived", "assumed"]
@@ -61,6 +62,8 @@ class Ceiling:
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A set of ceilings with a name: a datasheet, a measured profile or a person's own, behind one interface."""
+
+    _repr_html_ = html
 
     name: str
     title: str

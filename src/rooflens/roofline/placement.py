@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rooflens.operators.cost import Precision
+from rooflens.records import html
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import placed, regime, ridge, work_of
 from rooflens.roofline.points import Point
@@ -65,6 +66,8 @@ class Measured:
 class Placement:
     """Where a step lands. total counts every operand; step_floor only weights, KV and state, as predict does."""
 
+    _repr_html_ = html
+
     model: str
     machine: str
     step: Mapping[str, float | str]
@@ -108,7 +111,9 @@ def placement(
         peak_flops_per_s=machine.compute(math, path).value,
         bandwidth_bytes_per_s=machine.memory("read").value,
         ridge_flops_per_byte=ridge(machine, math, path),
-        measured=_measured(full if "operator" in step else streamed, machine, measured_s) if measured_s is not None else None,
+        measured=_measured(full if "operator" in step else streamed, machine, measured_s)
+        if measured_s is not None
+        else None,
         notes=(*notes, *full.unpriced),
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from rooflens.records import html
 from rooflens.roofline.ceilings import Ceiling, Machine
 
 SCHEMA = "rooflens/profile/1"
@@ -138,6 +139,8 @@ class Profile:
     skipped: what could not be measured here, each with its reason. complete: False when time ran out first.
     contention, throttle: one sentence each when something was noticed.
     """
+
+    _repr_html_ = html
 
     device: Device
     ceilings: tuple[Ceiling, ...]
