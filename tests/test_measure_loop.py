@@ -97,7 +97,9 @@ def usage(**more):
         ({"cpu_s": 1.9}, 0),  # 0.95 of two threads for a second
         ({"cpu_s": 1.79}, 1),
         ({"cpu_s": 2.0, "involuntary_switches": 1}, 0),
-        ({"cpu_s": 2.0, "involuntary_switches": 58}, 1),
+        ({"cpu_s": 1.9, "involuntary_switches": 58}, 1),
+        ({"cpu_s": 2.0, "involuntary_switches": 58}, 0),  # at no cost
+        ({"cpu_s": 2.0, "involuntary_switches": 219}, 1),
         ({"cpu_s": 2.0, "steal_s": 0.01}, 0),  # one tick: the counter's grain
         ({"cpu_s": 2.0, "steal_s": 0.02}, 1),
         ({"cpu_s": 1.0, "involuntary_switches": 219, "steal_s": 0.1}, 3),

@@ -9,12 +9,13 @@ from rooflens.measure.budget import Budget
 from rooflens.measure.judge import ceiling, own_faults, unsettled, wrong_result
 from rooflens.measure.kernels import STREAMS
 from rooflens.measure.loop import Rule, Run, fastest, interleave, repeat
-from rooflens.measure.options import Options
+from rooflens.measure.options import Options, may_retry
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Device, Gate
 from rooflens.units import percent, show, show_binary
 
 MOST_APART = 0.03
+MOST_PAIRS = 3
 MOST_OVERHEAD = 0.02
 STANDS_OUT = 1.15
 LARGE_CACHE_BYTES = 128 * 2**20
@@ -46,15 +47,19 @@ def measure_main(backend: Backend, access: str, options: Options, budget: Budget
     small = working_set_bytes(device)
     most = (device.memory_bytes or 16 * small) / 4
     roof = _pair(backend, access, small, options, budget)
-    for _ in range(options.tries):
-        hopeless = bool(roof[1].reasons) and options.tries < 2
-        if roof[0].trusted or hopeless or 4 * small > most or budget.left() < options.stream_s:
+    for _ in range(MOST_PAIRS - 1):
+        disturbed = bool(roof[1].reasons)
+        possible = may_retry(options, budget, options.stream_s) if disturbed else 4 * small <= most
+        if roof[0].trusted or not possible or budget.over():
             break
-        if "working sets" in (roof[0].why_not or ""):
-            small *= 2
-        other = _pair(backend, access, small, options, budget)
-        roof = other if other[0].trusted or not roof[1].reasons else roof
+        small *= 1 if disturbed else 2
+        roof = min((roof, _pair(backend, access, small, options, budget)), key=_doubts)
     return roof
+
+
+def _doubts(roof: Roof) -> tuple[int, float]:
+    """Fewest reasons against it first; of equals the faster."""
+    return (0 if roof[0].trusted else 1 + len(roof[1].reasons)), -roof[0].value
 
 
 def _pair(backend: Backend, access: str, small: float, options: Options, budget: Budget) -> Roof:

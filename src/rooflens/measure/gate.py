@@ -10,8 +10,10 @@ from rooflens.measure.backend import Usage
 from rooflens.roofline.profile import Gate
 
 LEAST_CPU_SHARE = 0.9
-FEW_SWITCHES = 5  # and so many more a second and thread, which a quiet desktop causes by itself
+FEW_SWITCHES = 5  # and so many more a second and thread:
 FEW_SWITCHES_PER_S = 5.0
+HARMLESS_CPU_SHARE = 0.97  # switches that cost less than this are somebody's blink, unless there are very many
+MANY_SWITCHES_PER_S = 50.0
 MOST_PRESSURE = 0.05
 STEAL_TICK_S = 0.0101  # the counter's grain: one tick may belong to the time before
 MOST_STEAL = 0.002
@@ -42,7 +44,8 @@ def _processor(gate: Gate, threads: int) -> tuple[str, ...]:
 
 
 def _switches(gate: Gate, threads: int, wall_s: float) -> tuple[str, ...]:
-    allowed = FEW_SWITCHES + FEW_SWITCHES_PER_S * threads * wall_s
+    harmless = gate.cpu_share is not None and gate.cpu_share >= HARMLESS_CPU_SHARE
+    allowed = FEW_SWITCHES + (MANY_SWITCHES_PER_S if harmless else FEW_SWITCHES_PER_S) * threads * wall_s
     if gate.involuntary_switches is None or gate.involuntary_switches <= allowed:
         return ()
     return (f"contention: switched out {gate.involuntary_switches} times in {wall_s:.2g} s (0 or 1 when alone)",)

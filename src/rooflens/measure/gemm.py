@@ -11,7 +11,7 @@ from rooflens.measure.budget import Budget
 from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, wrong_result
 from rooflens.measure.kernels import gemm_flops
 from rooflens.measure.loop import LEAST_SAMPLES, Rule, Run, fastest, first, repeat, settle, window
-from rooflens.measure.options import Options
+from rooflens.measure.options import Options, may_retry
 from rooflens.roofline.ceilings import Ceiling, Mode
 from rooflens.roofline.profile import Device, Gate, GemmPoint
 from rooflens.units import percent, show
@@ -127,12 +127,10 @@ def _both(backend: Backend, best: _Best, options: Options, budget: Budget) -> tu
 def _retry(attempt: Callable[[], tuple[Run, Run]], options: Options, budget: Budget) -> tuple[Run, Run]:
     runs = attempt()
     needed_s = options.rest_s + options.burst_s / 2 + options.sustained_s
-    for _ in range(options.tries - 1):
-        if not any(r.gate.reasons for r in runs) or budget.left() < 2 * needed_s:
-            break
-        second = attempt()
-        runs = (_cleaner(runs[0], second[0]), _cleaner(runs[1], second[1]))
-    return runs
+    if not any(r.gate.reasons for r in runs) or not may_retry(options, budget, needed_s):
+        return runs
+    second = attempt()
+    return _cleaner(runs[0], second[0]), _cleaner(runs[1], second[1])
 
 
 def _cleaner(a: Run, b: Run) -> Run:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rooflens.errors import RooflensError
+from rooflens.measure.budget import Budget
 
 DTYPES = ("fp32", "fp64", "bf16", "fp16", "int8")
 Progress = Callable[[str, float], None]
@@ -15,7 +16,8 @@ Progress = Callable[[str, float], None]
 class Options:
     """Limits in seconds; each stage stops earlier when it has converged.
 
-    rest_s: idle before the burst. product_s: products longer than this end the search for the best shape.
+    rest_s: idle before the burst. product_s: about how long the chosen product may take. retry_until_s: a disturbed
+    measurement is repeated once when it ends before this, counted from the start.
     """
 
     seed: int = 0
@@ -32,7 +34,7 @@ class Options:
     cache_s: float = 1.0
     launch_s: float = 0.5
     cell_s: float = 2.0
-    tries: int = 2
+    retry_until_s: float = 40.0
 
     def __post_init__(self) -> None:
         if self.budget_s is not None and self.budget_s <= 0:
@@ -48,8 +50,13 @@ def silent(name: str, fraction: float) -> None:
     """Progress that nobody watches."""
 
 
+def may_retry(options: Options, budget: Budget, needed_s: float) -> bool:
+    """Whether a disturbed measurement that takes `needed_s` may be repeated."""
+    return budget.spent() < options.retry_until_s and budget.left() > 2 * needed_s
+
+
 def quick(seed: int = 0, budget_s: float | None = None) -> Options:
-    """A look in about twelve seconds: rests of half a second, short sustained runs, one try."""
+    """A look in about twelve seconds: rests of half a second, short sustained runs, no second try."""
     return Options(
         seed=seed,
         quick=True,
@@ -64,5 +71,5 @@ def quick(seed: int = 0, budget_s: float | None = None) -> Options:
         cache_s=0.3,
         launch_s=0.2,
         cell_s=0.6,
-        tries=1,
+        retry_until_s=0.0,
     )
