@@ -8,9 +8,9 @@ from __future__ import annotations
 import io
 import math
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from rooflens.present.boxes import Box
@@ -97,13 +97,23 @@ class Canvas:
         return axes
 
     def _text(self, text: str, x: float, y: float, style: TextStyle) -> Text:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph")
-            return self.figure.text(
-                x / self.width, y / self.height, text, fontsize=style.points, fontfamily=FONT, ha=style.ha, va="center",
-                color=style.colour, fontweight="bold" if style.bold else "normal", rotation=style.angle,
-                parse_math=False, linespacing=1.15, multialignment="left",
-            )  # fmt: skip
+        return self.figure.text(
+            x / self.width, y / self.height, _printable(text), fontsize=style.points, fontfamily=FONT, ha=style.ha,
+            va="center", color=style.colour, fontweight="bold" if style.bold else "normal", rotation=style.angle,
+            parse_math=False, linespacing=1.15, multialignment="left",
+        )  # fmt: skip
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return frozenset(get_font(findfont(FontProperties(family=FONT))).get_charmap())
+
+
+def _printable(text: str) -> str:
+    """The text with "?" for what the font cannot draw, so that a foreign name costs no warning and no empty box."""
+    return text if text.isascii() else "".join(c if c == "\n" or ord(c) in _glyphs() else "?" for c in text)
 
 
 def ticks(
@@ -134,8 +144,7 @@ def render(figure: Figure, kind: str) -> bytes:
         raise ValueError(f"a plot is written as png or svg, not {kind!r}")
     sheet = io.BytesIO()
     empty = {"Software": None} if kind == "png" else {"Date": None, "Creator": "rooflens", "Format": None, "Type": None}
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")
+    with mpl.rc_context(_SETTINGS):
         figure.savefig(sheet, format=kind, dpi=DPI, metadata=empty, facecolor=PAPER)
     return sheet.getvalue() if kind == "png" else _titled(sheet.getvalue(), figure.get_label())
 

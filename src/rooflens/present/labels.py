@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, repeat
 
 from rooflens.present.boxes import Box, Segment, crossing, spread
 
 GAP = 5.0  # between any two texts
 REACH = 300.0
+CROWDED = 3  # more labels than this without a place: polishing would not help
 _Option = tuple[float, float, list[Box]]  # price, distance from the marker, one box a label
 _OFFSETS = (0.0, 12.0, 30.0, 55.0, 90.0, 135.0, 190.0)
 _SHIFTS = (0.0, 0.5, 1.0, 1.6, 2.4, 3.4, 4.6, 6.0, 8.0)
@@ -87,11 +88,13 @@ class Field:
 def place(labels: Sequence[Label], field: Field) -> tuple[list[Placed], list[Label]]:
     """All labels that found a place (the field now holds them) and those that did not.
 
-    Crowded groups first; then every group is taken up once more and put where it is best now.
+    Large groups first; then, unless many are without a place, every group is taken up once more and put where it is
+    best now.
     """
     groups = sorted(_clusters(labels), key=lambda g: (-len(g), -g[0].mark.y1, g[0].mark.x0, g[0].key))
     results = [_group(group, field) for group in groups]
-    for i, group in enumerate(groups):
+    crowded = sum(len(lost) for _, lost in results) > CROWDED
+    for i, group in enumerate(groups if not crowded else ()):
         field.give_back(results[i][0])
         results[i] = _group(group, field)
     return [one for put, _ in results for one in put], [one for _, lost in results for one in lost]
@@ -139,7 +142,7 @@ def _group(group: Sequence[Label], field: Field) -> tuple[list[Placed], list[Lab
             break
         if all(field.free(box) for box in boxes):
             placed = [_led(label, box, far) for label, box in zip(group, boxes, strict=True)]
-            total = price + _clutter(group, placed, field)
+            total = price + _clutter(group, placed, field, math.inf if best is None else best[0] - price)
             best = (total, placed) if best is None or total < best[0] else best
     if best is not None and (len(group) == 1 or best[0] < 400.0 * len(group)):
         field.take(best[1])
@@ -152,9 +155,14 @@ def _group(group: Sequence[Label], field: Field) -> tuple[list[Placed], list[Lab
     return upper + lower, lost + more
 
 
-def _clutter(group: Sequence[Label], placed: Sequence[Placed], field: Field) -> float:
-    marks = {label.key: label.mark for label in group}
-    return sum(field.clutter(one.box, one.leader, marks[one.key]) for one in placed)
+def _clutter(group: Sequence[Label], placed: Sequence[Placed], field: Field, enough: float) -> float:
+    """The price of all labels of a group; counting stops at `enough`."""
+    total = 0.0
+    for label, one in zip(group, placed, strict=True):
+        total += field.clutter(one.box, one.leader, label.mark)
+        if total >= enough:
+            return math.inf
+    return total
 
 
 def _columns(group: Sequence[Label], field: Field) -> Iterator[_Option]:
@@ -171,11 +179,8 @@ def _columns(group: Sequence[Label], field: Field) -> Iterator[_Option]:
                 wanted = [one.mark.middle[1] + shift * step for one in group]
                 heights = spread(wanted, sizes, low, high)
                 x = edge + offset + 6 if right else edge - offset - 6
-                efforts = (
-                    _effort(x - one.mark.middle[0], y - one.mark.middle[1])
-                    for one, y in zip(group, heights, strict=True)
-                )
-                price = (sum(efforts) / len(group) + (0 if right else 25)) * len(group) ** 0.5
+                effort = sum(map(_effort, group, repeat(x), heights)) / len(group)
+                price = (effort + (0 if right else 25)) * len(group) ** 0.5
                 yield price, offset, [_at(one, x, y, right=right) for one, y in zip(group, heights, strict=True)]
 
 
@@ -224,8 +229,9 @@ def _length(line: Segment | None) -> float:
     return math.hypot(line[2] - line[0], line[3] - line[1]) if line else 0.0
 
 
-def _effort(dx: float, dy: float) -> float:
-    """A leader's length, and more when it is steep."""
+def _effort(label: Label, x: float, y: float) -> float:
+    """The length of a leader to (x, y), and more when it is steep."""
+    dx, dy = x - label.mark.middle[0], y - label.mark.middle[1]
     return math.hypot(dx, dy) + max(0.0, abs(dy) - abs(dx))
 
 

@@ -9,7 +9,7 @@ from rooflens.present import along, key
 from rooflens.present.boxes import Box, Segment
 from rooflens.present.bundles import bundles
 from rooflens.present.canvas import Canvas
-from rooflens.present.labels import Field, Label, place
+from rooflens.present.labels import CROWDED, Field, Label, place
 from rooflens.present.plan import MARGIN, TICK_POINTS, Plan, bars, label_text, lines, mark, marks
 from rooflens.present.roofs import Roof, main_slopes
 from rooflens.present.scale import Scale, majors
@@ -18,7 +18,6 @@ from rooflens.present.words import say
 
 LABEL_POINTS = (12.5, 11.5, 10.5)
 _HEAD, _FOOT = 122.0, 116.0
-_HOPELESS = 3  # more labels than this without a place: go to the smallest size at once
 _DEAR, _CHEAP, _ABOVE = 140.0, 30.0, 40.0
 
 
@@ -38,7 +37,7 @@ def arrange(scene: Scene, canvas: Canvas) -> Plan:
         plan, failed, unnamed = _attempt(scene, canvas, wish)
         if not failed:
             break
-        if len(failed) > _HOPELESS:
+        if len(failed) > CROWDED:
             wish = _Wish(LABEL_POINTS[-1])
             plan, failed, unnamed = _attempt(scene, canvas, wish)
             break

@@ -1,0 +1,113 @@
+"""Sentences: complete in every language, with the numbers a point carries."""
+
+from __future__ import annotations
+
+import dataclasses
+from string import Formatter
+
+import pytest
+from plot_scenes import A100, point
+
+from rooflens.errors import Unknown
+from rooflens.present.words import (
+    LANGUAGES,
+    MESSAGES,
+    bare_intensity,
+    intensity,
+    point_line,
+    regime,
+    say,
+    sentence,
+    share,
+)
+
+DECODE = point(A100, "decode", "fp16", 1.0)
+
+
+def placeholders(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_language_has_every_message(lang):
+    assert set(MESSAGES[lang]) == set(MESSAGES["en"])
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_translation_fills_the_same_placeholders(lang):
+    wrong = [k for k, text in MESSAGES[lang].items() if placeholders(text) != placeholders(MESSAGES["en"][k])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_no_message_is_empty(lang):
+    assert all(text.strip() for text in MESSAGES[lang].values())
+
+
+def test_the_line_of_a_decode_step_reads_as_promised():
+    # 2 TB/s x 1 FLOP/B = 2 TFLOP/s, over 312 TFLOP/s = 0.64 %
+    assert point_line(DECODE) == "decode   1.0 FLOP/B   memory-bound, 0.64 % of the fp16 roof"
+
+
+def test_a_lever_ends_the_line():
+    assert point_line(DECODE, lever="batch 16").endswith("0.64 % of the fp16 roof   try: batch 16")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("compute", "compute-bound"),
+        ("memory", "memory-bound"),
+        ("link", "link-bound"),
+        ("launch", "launch-bound"),
+        ("below-roof", "below the roof"),
+    ],
+)
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_regime_has_its_sentence(name, words, lang):
+    there = dataclasses.replace(DECODE, regime=name, flops_per_s=0.5e12, measured=True)
+    assert "decode" in sentence(there, lang, launch_s=2.1e-6)
+    assert "{" not in sentence(there, lang) + regime(there, lang)
+    if lang == "en":
+        assert words in regime(there)
+        assert words in sentence(there)
+
+
+def test_a_kernel_below_the_roof_is_told_how_far():
+    slow = dataclasses.replace(DECODE, regime="below-roof", flops_per_s=0.2e12, measured=True)
+    assert "10 % of attainable (memory binds)" in regime(slow)  # 0.2 / 2 TFLOP/s
+
+
+def test_a_launch_bound_sentence_names_the_launch_floor():
+    stuck = dataclasses.replace(DECODE, regime="launch", flops_per_s=0.1e12, measured=True)
+    assert "(2.1 us)" in sentence(stuck, launch_s=2.1e-6)
+
+
+def test_a_regime_nobody_translated_is_said_as_it_came():
+    odd = dataclasses.replace(DECODE, regime="power", bound="power")
+    assert regime(odd) == "power, 0.64 % of the fp16 roof"
+    assert "power" in sentence(odd)
+
+
+def test_more_than_attainable_is_a_finding_and_not_a_result():
+    fast = dataclasses.replace(DECODE, flops_per_s=2.6e12, measured=True)
+    assert "130 %" in sentence(fast)  # 2.6 / 2.0
+    assert "a finding" in sentence(fast)
+
+
+def test_a_share_never_hides_that_it_is_over():
+    assert (share(0.0046), share(0.0403), share(0.5), share(0.934)) == ("0.46 %", "4.0 %", "50 %", "93.4 %")
+    assert (share(1.0), share(1.0025), share(1.31)) == ("100 %", "100.2 %", "131 %")
+
+
+def test_intensities_are_short_and_keep_their_unit():
+    assert [bare_intensity(x) for x in (0.0312, 0.5, 1, 62.7, 99.97, 153.4, 1215)] == [
+        "0.031", "0.5", "1.0", "62.7", "100", "153", "1,215",
+    ]  # fmt: skip
+    assert intensity(1.0) == "1.0 FLOP/B"
+    assert intensity(None) == "no bytes move"
+
+
+def test_a_language_we_do_not_have_is_named_with_those_we_do():
+    with pytest.raises(Unknown, match="language 'eng'; did you mean 'en'"):
+        say("plot.x", "eng")
