@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rooflens.errors import RooflensError
 from rooflens.measure.budget import Budget
@@ -44,6 +44,10 @@ class Options:
     def gemm_total_s(self) -> float:
         """About how long one dtype takes."""
         return self.shapes_s + self.rest_s + self.burst_s / 2 + self.sustained_s
+
+    def shorter(self) -> Options:
+        """Half the sustained run: for what is measured beside the main dtypes."""
+        return replace(self, sustained_least_s=self.sustained_least_s / 2, sustained_s=self.sustained_s / 2)
 
 
 def silent(name: str, fraction: float) -> None:

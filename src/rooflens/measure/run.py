@@ -106,8 +106,8 @@ def _possible(backend: Backend, options: Options, found: Findings) -> Options:
 
 
 def _gemm_stage(backend: Backend, dtype: str, options: Options) -> Stage:
-    seconds = options.gemm_total_s if dtype in ("fp32", "fp64") else 0.5 * options.gemm_total_s
-    return Stage(f"{dtype} products", seconds, lambda b: measure_gemm(backend, dtype, options, b))
+    mine = options.shorter() if backend.device().kind == "cpu" and dtype not in ("fp32", "fp64") else options
+    return Stage(f"{dtype} products", mine.gemm_total_s, lambda b: measure_gemm(backend, dtype, mine, b))
 
 
 def _stream_stage(backend: Backend, access: str, options: Options) -> Stage:
