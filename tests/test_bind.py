@@ -69,7 +69,7 @@ precisions = st.builds(stored, st.sampled_from([None, "fp8", "int4", "q4_k"]), s
 
 
 @given(st.data(), precisions, st.booleans(), st.sampled_from([1, 2, 8]))
-@settings(deadline=None)
+@settings(max_examples=40)
 def test_a_bound_price_is_the_price_of_the_step(data, precision, activations, tp):
     model = data.draw(architectures(links=tp > 1))
     bound = bind(model, precision, MACHINE, data.draw(steps(tp)), activations=activations)
@@ -81,7 +81,7 @@ def test_a_bound_price_is_the_price_of_the_step(data, precision, activations, tp
 
 
 @given(architectures(), precisions)
-@settings(deadline=None)
+@settings(max_examples=10)
 def test_a_grid_priced_at_once_is_its_points_priced_one_by_one(model, precision):
     batches, contexts = np.array([1, 3, 64, 999]), np.array([1, 127, 4096, 131072, 10])
     bound = bind(model, precision, MACHINE, workload.decode())

@@ -52,6 +52,8 @@ def shares(patterns: Iterable[str], layers: int, where: str) -> tuple[dict[Part,
     Raises RooflensError for more than MOST_WILDCARDS patterns with wildcards.
     """
     names, globs, unread = _sorted(patterns, where)
+    if not names and not globs.pattern:
+        return {}, unread
     prefixes = [f"model.layers.{i}." for i in range(min(layers, MOST_LAYERS))]
 
     def share(modules: Sequence[str]) -> float:
@@ -65,7 +67,7 @@ def shares(patterns: Iterable[str], layers: int, where: str) -> tuple[dict[Part,
 def _meant(name: str, names: frozenset[str], globs: re.Pattern[str]) -> bool:
     parts = name.split(".")
     runs = (".".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1))
-    return any(run in names for run in runs) or bool(globs.match(name))
+    return any(run in names for run in runs) or bool(globs.pattern and globs.match(name))
 
 
 def _sorted(patterns: Iterable[str], where: str) -> tuple[frozenset[str], re.Pattern[str], tuple[str, ...]]:
@@ -85,7 +87,7 @@ def _sorted(patterns: Iterable[str], where: str) -> tuple[frozenset[str], re.Pat
         raise RooflensError(
             f"{where}: lists {len(globs) // 2} patterns with wildcards; up to {MOST_WILDCARDS} are read"
         )
-    return frozenset(names), re.compile("|".join(map(translate, globs)) or "(?!)"), tuple(unread)
+    return frozenset(names), re.compile("|".join(map(translate, globs))), tuple(unread)
 
 
 def _globs(expression: str) -> list[str]:
