@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rooflens import artefacts, catalogue, models, workload
+from rooflens import artefacts, catalogue, models, readers, workload
 from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
@@ -30,7 +29,6 @@ from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
 from rooflens.roofline.profile import Profile
 from rooflens.workload import Mask, Operator, Phase, Step
 
-LARGEST_CONFIG_BYTES = 16 << 20
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 
 
@@ -79,14 +77,12 @@ def machine(on: str) -> Machine:
 
 
 def model(name: str, attention: AttentionForm = "flash", *, fused: bool = True, links: bool = False) -> Model:
-    """The model that `name` says: a catalogue name, a config.json, or a folder that holds one."""
+    """The model that `name` says: a catalogue name, config.json, a model folder, .safetensors, an index or .gguf.
+
+    Where tensors are there, they say what is stored. Raises Unknown for a name, RooflensError for any other file.
+    """
     choices = Choices(attention, fused, links)
-    path = Path(name)
-    if path.is_dir():
-        path /= "config.json"
-    if path.suffix == ".json" or os.sep in name:
-        return models.from_config(_config(path), path.resolve().parent.name, choices, str(path))
-    return models.named(name, choices)
+    return readers.model(Path(name), choices) if readers.is_path(name) else models.named(name, choices)
 
 
 def place(what: str, on: str | Machine, **asked: Any) -> Placement:
@@ -155,10 +151,3 @@ def _machine(name: str) -> Machine:
     if path.suffix == ".toml":
         return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name), "assumed")
     return from_accelerator(catalogue.accelerator(name))
-
-
-def _config(path: Path) -> Mapping[str, Any]:
-    data = artefacts.read_json(path, LARGEST_CONFIG_BYTES)
-    if not isinstance(data, dict):
-        raise RooflensError(f"{path}: expected the JSON object of a config.json, found a {type(data).__name__}")
-    return data

@@ -55,13 +55,17 @@ def write_json(path: Path, value: object, schema: str | None = None) -> None:
 
 def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
     """The JSON of a file. Raises BadFile or RooflensError in one sentence unless the file is a whole JSON text."""
-    text = read_text(path, largest_bytes)
+    return parse_json(read_text(path, largest_bytes), str(path))
+
+
+def parse_json(text: str | bytes, path: str) -> Any:
+    """The JSON of a text. Raises BadFile in one sentence unless it is a whole one."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (json.JSONDecodeError, RecursionError, ValueError) as error:
         where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "somewhere"
         what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise BadFile(str(path), [f"not a whole JSON file: {what} at {where}; was it cut off or edited?"]) from None
+        raise BadFile(path, [f"not a whole JSON file: {what} at {where}; was it cut off or edited?"]) from None
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
