@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, repeat
 
 from rooflens.present.boxes import Box, Segment, crossing, spread
@@ -16,7 +17,7 @@ from rooflens.present.boxes import Box, Segment, crossing, spread
 GAP = 5.0  # between any two texts
 REACH = 300.0
 CROWDED = 3  # more labels than this without a place: polishing would not help
-_Option = tuple[float, float, list[Box]]  # price, distance from the marker, one box a label
+_Option = tuple[float, float, Callable[[], list[Box]]]  # price, distance from the marker, one box a label
 _OFFSETS = (0.0, 12.0, 30.0, 55.0, 90.0, 135.0, 190.0)
 _SHIFTS = (0.0, 0.5, 1.0, 1.6, 2.4, 3.4, 4.6, 6.0, 8.0)
 
@@ -137,9 +138,10 @@ def _group(group: Sequence[Label], field: Field) -> tuple[list[Placed], list[Lab
     """The group at its cheapest free places; split in halves when it has none, down to single labels."""
     best: tuple[float, list[Placed]] | None = None
     options = _columns(group, field) if len(group) > 1 else _around(group[0])
-    for price, far, boxes in sorted(options, key=lambda option: option[0]):
+    for price, far, make in sorted(options, key=lambda option: option[0]):
         if price >= (best[0] if best is not None else math.inf):
             break
+        boxes = make()
         if all(field.free(box) for box in boxes):
             placed = [_led(label, box, far) for label, box in zip(group, boxes, strict=True)]
             total = price + _clutter(group, placed, field, math.inf if best is None else best[0] - price)
@@ -172,16 +174,18 @@ def _columns(group: Sequence[Label], field: Field) -> Iterator[_Option]:
     low, high = field.bounds.y0, field.bounds.y1
     if sum(sizes) > high - low:
         return
-    for right in (True, False):
-        edge = max(one.mark.x1 for one in group) if right else min(one.mark.x0 for one in group)
+    right_edge, left_edge = max(one.mark.x1 for one in group) + 6, min(one.mark.x0 for one in group) - 6
+    for shift in (sign * s for s in _SHIFTS for sign in ((1, -1) if s else (1,))):
+        heights = spread([one.mark.middle[1] + shift * step for one in group], sizes, low, high)
         for offset in _OFFSETS[1:]:
-            for shift in (sign * s for s in _SHIFTS for sign in ((1, -1) if s else (1,))):
-                wanted = [one.mark.middle[1] + shift * step for one in group]
-                heights = spread(wanted, sizes, low, high)
-                x = edge + offset + 6 if right else edge - offset - 6
+            for x, right in ((right_edge + offset, True), (left_edge - offset, False)):
                 effort = sum(map(_effort, group, repeat(x), heights)) / len(group)
                 price = (effort + (0 if right else 25)) * len(group) ** 0.5
-                yield price, offset, [_at(one, x, y, right=right) for one, y in zip(group, heights, strict=True)]
+                yield price, offset, partial(_stack, group, x, heights, right=right)
+
+
+def _stack(group: Sequence[Label], x: float, heights: Sequence[float], *, right: bool) -> list[Box]:
+    return [_at(one, x, y, right=right) for one, y in zip(group, heights, strict=True)]
 
 
 def _around(label: Label) -> Iterator[_Option]:
@@ -204,8 +208,8 @@ def _priced(label: Label, box: Box, extra: float) -> _Option:
     y, mark = label.mark.middle[1], label.mark
     far = math.hypot(max(box.x0 - mark.x1, mark.x0 - box.x1, 0.0), max(box.y0 - mark.y1, mark.y0 - box.y1, 0.0))
     if far > REACH:
-        return math.inf, far, []
-    return far + abs(box.middle[1] - y) * 0.15 + extra, far, [box]
+        return math.inf, far, list
+    return far + abs(box.middle[1] - y) * 0.15 + extra, far, partial(list, (box,))
 
 
 def _led(label: Label, box: Box, distance: float) -> Placed:
