@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,15 +101,3 @@ def _size(text: str, name: str) -> float:
             f"--{name} must be at least 1, not {value}" if value < 1 else f"--{name} {value} is too large"
         )
     return float(value)
-
-
-def progress(text: str) -> None:
-    """One line of progress, on standard error."""
-    click.echo(text, err=True)
-
-
-def terminal_width() -> int:
-    """Columns of the terminal, 100 when standard output is not one."""
-    import shutil
-
-    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 
@@ -25,10 +26,15 @@ def colour() -> bool:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as text."""
+    """A table as text: as wide as the terminal, bold heads where colour is wanted."""
     from rooflens.present.tables import table as drawn
 
-    return drawn(columns, rows)
+    return drawn(columns, rows, width=width(), colour=colour())
+
+
+def width() -> int | None:
+    """Columns of the terminal; None when standard output is none, which nothing needs to fit."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def bar() -> Callable[[str, float], None]:

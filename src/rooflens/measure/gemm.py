@@ -54,7 +54,7 @@ def measure_gemm(backend: Backend, dtype: str, options: Options, budget: Budget)
     ]
     roofs[1] = replace(roofs[1], throttle=throttled(roofs[0], burst, roofs[1], sustained))
     gates = tuple(replace(run.gate, id=roof.id) for run, roof in zip((burst, sustained), roofs, strict=True))
-    return Roofs(tuple(roofs), gates, best.points)
+    return Roofs(tuple(roofs), gates, _measured_best(best, burst, roofs[0]))
 
 
 def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -> _Best:
@@ -208,6 +208,23 @@ def _point(dtype: str, size: int, kernel: Kernel, took: float) -> GemmPoint:
         path=kernel.path,
         trusted=False,
         why_not="one of the shapes tried, with two samples: not a measured point",
+    )
+
+
+def _measured_best(best: _Best, burst: Run, roof: Ceiling) -> tuple[GemmPoint, ...]:
+    """The points tried, the best shape's with the samples of its burst."""
+    return tuple(
+        replace(
+            point,
+            time_s=burst.median_s,
+            best_s=burst.best_s,
+            samples_s=burst.samples_s,
+            trusted=roof.trusted,
+            why_not=roof.why_not,
+        )
+        if point.m == best.size
+        else point
+        for point in best.points
     )
 
 
