@@ -111,7 +111,7 @@ def test_equal_roofs_share_one_line_and_one_name():
         "int8 624 TFLOP/s",
         "bf16, fp16 312 TFLOP/s",
         "tf32 156 TFLOP/s",
-        "fp32, fp64 tensor 19.5 TFLOP/s",
+        "fp64 tensor, fp32 19.5 TFLOP/s",
         "fp64 vector 9.7 TFLOP/s",
     ]
 

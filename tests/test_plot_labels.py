@@ -92,6 +92,7 @@ def test_labels_on_one_place_form_a_column_in_reading_order():
 def test_names_say_what_they_share_once():
     assert joined(["decode qkv", "decode o"]) == "decode qkv, o"
     assert joined(["decode qkv", "decode o", "prefill o"]) == "decode qkv, o; prefill o"
+    assert joined(["qkv prefill B=1", "out prefill B=1"]) == "qkv, out prefill B=1"
     assert joined(["a", "b", "a"]) == "a (x2), b"
 
 

@@ -15,6 +15,7 @@ from rooflens.present.words import bare_intensity, say
 
 _ORDERS = 120
 _TOGETHER = 17.0  # ridges nearer than this, in pixels, share one text
+_DEAREST = 260.0  # a place dearer than this confuses more than a note below the plot
 _Menu = list[tuple[float, float, Box]]
 _Served = list[tuple[Slope, float, Box]]
 
@@ -52,11 +53,11 @@ def _menu(plan: Plan, canvas: Canvas, slope: Slope, line: Segment, field: Field)
     """(price, angle, box) of the free places of one slope's name, cheapest first."""
     angle = math.degrees(math.atan2(line[3] - line[1], line[2] - line[0]))
     sizes = {turn: canvas.size(slope.label, SLOPE_POINTS, angle=turn) for turn in (angle, 0.0)}
-    others = [other for s, other in lines(plan) if s is not slope]
+    others = [*(other for s, other in lines(plan) if s is not slope), *field.leaders]
     options = [*_turned(line, angle, sizes, others, field), *_level(line, sizes[0.0], others, field)]
     rooms = list(_rooms(plan))
     kept = [(price + 25 * sum(box.hits(room) for room in rooms), turn, box) for price, turn, box in options]
-    return sorted(kept, key=lambda option: option[0])
+    return sorted((one for one in kept if one[0] < _DEAREST), key=lambda option: option[0])
 
 
 def _rooms(plan: Plan) -> Iterator[Box]:

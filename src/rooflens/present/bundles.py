@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rooflens.present.scene import Scene, Spot
@@ -36,16 +36,23 @@ def bundles(scene: Scene) -> list[Bundle]:
 
 
 def joined(names: Sequence[str]) -> str:
-    """Names that differ in the last word only say the rest once: "decode q, decode o" is "decode q, o".
+    """Names that differ in their first or last word only say the rest once: "decode q, decode o" is "decode q, o".
 
-    Repeats are counted; names with different beginnings stand apart with a semicolon.
+    Repeats are counted; names with different rests stand apart with a semicolon.
     """
-    heads: dict[str, list[str]] = {}
-    for name, count in Counter(names).items():
-        head, _, last = name.rpartition(" ")
-        heads.setdefault(head, []).append(last + _times(count))
-    separator = "; " if any(len(lasts) > 1 for lasts in heads.values()) and len(heads) > 1 else ", "
-    return separator.join(f"{head} {', '.join(lasts)}".strip() for head, lasts in heads.items())
+    counts = Counter(names)
+    return min(_by(counts, last=True), _by(counts, last=False), key=len)
+
+
+def _by(counts: Mapping[str, int], *, last: bool) -> str:
+    """Names grouped by all words but the last, or all but the first."""
+    groups: dict[str, list[str]] = {}
+    for name, count in counts.items():
+        head, _, tail = name.rpartition(" ") if last else name.partition(" ")[::-1]
+        groups.setdefault(head, []).append(tail + _times(count))
+    apart = len(groups) > 1 and any(len(own) > 1 for own in groups.values())
+    texts = (f"{rest} {', '.join(own)}" if last else f"{', '.join(own)} {rest}" for rest, own in groups.items())
+    return ("; " if apart else ", ").join(text.strip() for text in texts)
 
 
 def _same(a: Spot, b: Spot, scene: Scene) -> bool:

@@ -39,9 +39,9 @@ LINK_DASH = (0.0, (6.0, 2.0, 1.2, 2.0))
 
 def dtype_colour(dtype: str) -> str:
     """The same colour for a dtype on every plot."""
-    return DTYPES.get(dtype, _GREY)
+    return DTYPES.get(dtype.split("_", maxsplit=1)[0], _GREY)
 
 
 def marker(dtype: str) -> str:
     """A marker that tells dtypes apart in grey."""
-    return MARKERS.get(dtype, "P")
+    return MARKERS.get(dtype.split("_", maxsplit=1)[0], "P")

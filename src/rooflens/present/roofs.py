@@ -139,7 +139,7 @@ def _joins(line: _Line, group: Sequence[_Line]) -> bool:
 
 
 def _roof(group: Sequence[_Line], index: int, ramps: Sequence[Slope], lang: str, *, several: bool) -> Roof:
-    names = ", ".join(dict.fromkeys(line.name for line in group))
+    names = _names(group)
     styles = sorted({line.style for line in group}, key=STYLES.index)
     drawn = styles[0]
     if several or drawn in {"derived", "assumed"}:
@@ -148,6 +148,15 @@ def _roof(group: Sequence[_Line], index: int, ramps: Sequence[Slope], lang: str,
     value, low = max(line.value for line in group if line.style == drawn), group[-1].value
     dtypes = tuple(dict.fromkeys(line.dtype for line in group))
     return Roof(index, value, low, dtypes, drawn, label, _ridge(value, drawn, ramps))
+
+
+def _names(group: Sequence[_Line]) -> str:
+    """ "fp64 tensor, fp32": names with a path first and the path said once, so that it is read with no other name."""
+    paths: dict[str, dict[str, None]] = {}
+    for line in group:
+        dtype, _, path = line.name.partition(" ")
+        paths.setdefault(path, {})[dtype] = None
+    return ", ".join(f"{', '.join(paths[path])} {path}".strip() for path in sorted(paths, key=lambda p: p == ""))
 
 
 def _ridge(value: float, drawn: str, ramps: Sequence[Slope]) -> float | None:
