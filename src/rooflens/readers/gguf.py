@@ -17,8 +17,8 @@ from rooflens.readers.checkpoint import Checkpoint, Tensor
 from rooflens.readers.opened import opened
 
 LARGEST_HEADER_BYTES = 256 << 20
-MOST_TENSORS, MOST_KEYS, MOST_STRINGS, MOST_SPLITS = 200_000, 20_000, 4_000_000, 512
-LONGEST_NAME, LONGEST_TEXT, LONGEST_LIST = 1024, 1 << 16, 4096
+MOST_TENSORS, MOST_KEYS, MOST_STRINGS, MOST_SPLITS = 200_000, 2_000, 4_000_000, 512
+LONGEST_NAME, LONGEST_TEXT, LONGEST_LIST = 1024, 1 << 16, 1024
 LARGEST_DIMENSION, MOST_DIMENSIONS = 1 << 48, 8
 # Ids of tensor types: our name and how many values make a block.
 TYPES: dict[int, tuple[str, int]] = {
