@@ -44,6 +44,7 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     """Measures this machine. `kept` always holds all that is complete."""
     from rooflens.lab.take import take
     from rooflens.measure.backend import AttentionShape
+    from rooflens.measure.backends.checkpoint import query_weights
     from rooflens.measure.backends.cpu import CpuBackend
     from rooflens.measure.options import DTYPES, Options, quick
 
@@ -51,7 +52,12 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     options = make(seed=measuring["seed"], budget_s=measuring["budget_s"])
     if measuring["dtypes"]:
         options = _only(options, measuring["dtypes"], DTYPES)
-    shape = AttentionShape(measuring["layers"], measuring["width"], measuring["heads"])
+    shape = AttentionShape(
+        measuring["layers"], measuring["width"], measuring["heads"], checkpoint=measuring["checkpoint"] or ""
+    )
+
+    if shape.checkpoint:
+        query_weights(shape.checkpoint, shape)  # a file that cannot be used is said now, not after a minute
 
     def hold(profile: Profile) -> None:
         kept.profile = profile

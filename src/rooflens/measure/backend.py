@@ -24,6 +24,7 @@ class Kernel:
     of a run against a float64 reference, run before timing; above `tolerance` the figure is refused.
     setting: entered around all timed runs (thread counts, pinning). calls: library calls in one piece of work.
     overhead_s: what a run costs apart from its work, where the backend knows. why_not: why this way is never a roof.
+    hosted: whether launches from the host belong to what is timed on a device; else they happen before it starts.
     """
 
     run: Callable[[], object]
@@ -38,6 +39,7 @@ class Kernel:
     overhead_s: float | None = None
     why_not: str = ""
     note: str = ""
+    hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,26 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class AttentionShape:
-    """The decoder whose attention is measured: width = heads x head width."""
+    """The decoder whose attention is measured: width = heads x head width.
+
+    checkpoint: a .safetensors file with the query weights; "" makes them from the seed.
+    kv_heads: key-value heads, each shared by heads / kv_heads query heads; 0 is one a query head. batch: sequences.
+    """
 
     layers: int = 6
     width: int = 384
     heads: int = 6
+    kv_heads: int = 0
+    batch: int = 1
+    checkpoint: str = ""
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.width, self.heads) < 1 or self.width % self.heads:
+        if not self.kv_heads:
+            object.__setattr__(self, "kv_heads", self.heads)
+        if min(self.layers, self.width, self.heads, self.kv_heads, self.batch) < 1 or self.width % self.heads:
             raise RooflensError(f"attention of width {self.width} cannot be split into {self.heads} equal heads")
+        if self.heads % self.kv_heads:
+            raise RooflensError(f"{self.heads} query heads cannot share {self.kv_heads} key-value heads evenly")
 
     @property
     def head_width(self) -> int:

@@ -19,12 +19,16 @@ PACKED = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")  # whole numbers
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor as its file states it. dtype: a format of rooflens.dtypes, or the file's own word for the others."""
+    """One tensor as its file states it. dtype: a format of rooflens.dtypes, or the file's own word for the others.
+
+    begins: the byte of its file at which its values begin.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     bytes: int
+    begins: int = 0
 
     @property
     def values(self) -> int:

@@ -41,8 +41,9 @@ def one_file(path: Path) -> Checkpoint:
         header = artefacts.parse_json(file.read(length), str(path))
     if not isinstance(header, dict):
         raise BadFile(str(path), ["its header is not an object"])
-    placed = [_tensor(name, facts, str(path)) for name, facts in header.items() if name != "__metadata__"]
-    _check_layout([span for _, span in placed], size - 8 - length, str(path))
+    data = 8 + length
+    placed = [_tensor(name, facts, str(path), data) for name, facts in header.items() if name != "__metadata__"]
+    _check_layout([span for _, span in placed], size - data, str(path))
     return Checkpoint(str(path), tuple(tensor for tensor, _ in placed))
 
 
@@ -87,15 +88,15 @@ def _stated(index: Mapping[str, Any], path: str) -> int:
     return total
 
 
-def _tensor(name: str, facts: Any, path: str) -> tuple[Tensor, tuple[int, int]]:
-    """A tensor and where its bytes begin and end."""
+def _tensor(name: str, facts: Any, path: str, data: int) -> tuple[Tensor, tuple[int, int]]:
+    """A tensor and where its bytes begin and end, counted from `data`, where the values of the file begin."""
     facts = facts if isinstance(facts, dict) else {}
     kind, shape, span = DTYPES.get(str(facts.get("dtype"))), facts.get("shape"), facts.get("data_offsets")
     if kind is None:
         raise BadFile(path, [f"{name!r:.80}: dtype {facts.get('dtype')!r:.40} is not known"])
     if not _sizes(shape, MOST_DIMENSIONS) or not _sizes(span, 2) or len(span) != 2:
         raise BadFile(path, [f"{name!r:.80}: shape or data_offsets are not lists of sizes"])
-    tensor = Tensor(name, kind[0], tuple(shape), span[1] - span[0])
+    tensor = Tensor(name, kind[0], tuple(shape), span[1] - span[0], data + span[0])
     if 8 * tensor.bytes != tensor.values * kind[1]:
         raise BadFile(path, [f"{name!r:.80}: its shape and dtype do not need the {tensor.bytes} bytes it has"])
     return tensor, (span[0], span[1])

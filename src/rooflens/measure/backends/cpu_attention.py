@@ -15,6 +15,7 @@ from itertools import cycle, pairwise
 from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Kernel
+from rooflens.measure.backends.checkpoint import query_weights
 from rooflens.measure.backends.pool import Pool
 
 CALLS_A_LAYER = 7  # scores, max, subtract, exp, sum, values, divide
@@ -38,13 +39,17 @@ class Data:
 
 
 def random_data(shape: AttentionShape, context: int, seed: int, cold_bytes: float, value_bytes: int = 4) -> Data:
-    """Queries x Wq of a random token and random weights; keys and values random normal, one block repeated."""
+    """Queries x Wq of a random token, Wq from the checkpoint or random; keys and values random, one block repeated."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
     L, D, H, W = shape.layers, shape.width, shape.heads, shape.head_width
     x = rng.standard_normal(D, dtype=np.float32)
-    weights = rng.standard_normal((L, D, D), dtype=np.float32) / np.float32(math.sqrt(D))
+    weights = (
+        query_weights(shape.checkpoint, shape)
+        if shape.checkpoint
+        else rng.standard_normal((L, D, D), dtype=np.float32) / np.float32(math.sqrt(D))
+    )
     q = (x @ weights).reshape(L, H, W) / np.float32(math.sqrt(W))
     one = L * D * context
     sets = max(1, min(MOST_SETS, math.ceil(COLD_TIMES * cold_bytes / (2 * one * value_bytes))))
