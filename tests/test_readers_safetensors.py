@@ -148,7 +148,7 @@ def test_a_folder_without_a_model_says_so(tmp_path):
 
 def test_a_path_that_is_not_there_says_so(tmp_path):
     for name in ("no/config.json", "no.gguf", "no.safetensors", "no/model.safetensors.index.json", "no/folder"):
-        with pytest.raises(RooflensError, match=r"cannot read|is not a model file"):
+        with pytest.raises(RooflensError, match="cannot read"):
             api.model(str(tmp_path / name))
 
 

@@ -38,6 +38,12 @@ _EXPERTS = {
     "mixtral": "num_local_experts", "gpt_oss": "num_local_experts", "minimax_m2": "num_local_experts",
     "deepseek_v2": "n_routed_experts", "deepseek_v3": "n_routed_experts", "glm4_moe": "n_routed_experts",
 }  # fmt: skip
+# Switches of a config that a GGUF file shows by having the tensor, and the types that have such a switch.
+_SWITCHES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("attention_bias", "blk.0.attn_q.bias", ("llama", "mixtral", "qwen3", "qwen3_moe", "granite", "glm4", "glm4_moe")),
+    ("mlp_bias", "blk.0.ffn_up.bias", ("llama", "granite")),
+    ("use_qk_norm", "blk.0.attn_q_norm.weight", ("glm4_moe",)),
+)
 
 
 def config_of(file: Gguf, where: str) -> dict[str, Any]:
@@ -58,7 +64,10 @@ def config_of(file: Gguf, where: str) -> dict[str, Any]:
         out[_EXPERTS.get(model_type, "num_experts")] = experts
     if "kv_lora_rank" in out:
         out |= _latent(facts, where)
-    return {**out, **_from_tensors(file, where)}
+    if model_type == "falcon":
+        out["num_kv_heads"] = out.pop("num_key_value_heads", 1)
+        out["new_decoder_architecture"] = out["num_kv_heads"] != 1
+    return {**out, **_from_tensors(file, model_type, where)}
 
 
 def _one(value: Any, key: str, where: str) -> Any:
@@ -87,15 +96,11 @@ def _latent(facts: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {"qk_rope_head_dim": rotary, "qk_nope_head_dim": key - rotary, "v_head_dim": value, "head_dim": None}
 
 
-def _from_tensors(file: Gguf, where: str) -> dict[str, Any]:
-    """What only the tensors say: the vocabulary, a tied embedding, biases."""
+def _from_tensors(file: Gguf, model_type: str, where: str) -> dict[str, Any]:
+    """What only the tensors say: the vocabulary, a tied embedding, switches."""
     shapes = {tensor.name: tensor.shape for tensor in file.checkpoint.tensors}
     table = shapes.get("token_embd.weight", ())
     if len(table) != 2:
         raise BadFile(where, ["token_embd.weight is missing, so the vocabulary is not known; is it a language model?"])
-    return {
-        "vocab_size": table[0],
-        "tie_word_embeddings": "output.weight" not in shapes,
-        "attention_bias": any(f"blk.0.attn_{name}.bias" in shapes for name in ("q", "qkv")),
-        "mlp_bias": "blk.0.ffn_up.bias" in shapes,
-    }
+    switches = {key: tensor in shapes for key, tensor, types in _SWITCHES if model_type in types}
+    return {"vocab_size": table[0], "tie_word_embeddings": "output.weight" not in shapes, **switches}

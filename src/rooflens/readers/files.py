@@ -90,8 +90,9 @@ def _config_path(path: Path) -> Path:
         if path.exists() and not beside.exists():
             raise RooflensError(f"{path}: tensors do not say the architecture; put the model's config.json beside them")
         return beside
-    checkpoint(path)
-    raise RooflensError(f"{path} is not a model file; give {_READ}")
+    if path.exists() or path.suffix in PICKLED:
+        checkpoint(path)
+    raise RooflensError(f"cannot read {path}: no such file or folder")
 
 
 def _config(path: Path) -> Mapping[str, Any]:
