@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -78,8 +78,10 @@ def one_file(path: Path) -> Gguf:
         alignment = metadata.get("general.alignment", 32)
         if type(alignment) is not int or not 0 < alignment <= 1 << 20:
             raise header.fault(f"general.alignment: {alignment!r:.40} is not a size")
-        header.check_layout(listed, -(-header.at // alignment) * alignment, size)
-    return Gguf(metadata, Checkpoint(str(path), tuple(tensor for tensor, _ in listed)))
+        data = -(-header.at // alignment) * alignment
+        header.check_layout(listed, data, size)
+    tensors = tuple(replace(tensor, begins=data + offset) for tensor, offset in listed)
+    return Gguf(metadata, Checkpoint(str(path), tensors))
 
 
 class _Header:
@@ -191,7 +193,7 @@ class _Header:
         if (shape or [1])[0] % block:
             raise self.fault(f"{name!r:.80}: rows of {shape[0]} values are not whole blocks of {block}")
         tensor = Tensor(name, dtype, tuple(reversed(shape)), 0)
-        return Tensor(name, dtype, tensor.shape, int(tensor.values * bits) // 8), offset
+        return replace(tensor, bytes=int(tensor.values * bits) // 8), offset
 
     def check_layout(self, listed: list[tuple[Tensor, int]], data_at: int, size: int) -> None:
         """Raises BadFile when tensors overlap or the file ends before they do."""
