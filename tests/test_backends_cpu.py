@@ -117,6 +117,13 @@ def test_sixteen_bit_attention_needs_sixteen_bit_arithmetic(plain):
             plain.attention(dtype, 16, AttentionShape(), 0)
 
 
+def test_attention_that_does_not_fit_or_is_not_covered_is_a_sentence(plain):
+    with pytest.raises(Cannot, match="is more than an eighth of the memory"):
+        plain.attention("fp32", 10**9, AttentionShape(), 0)
+    with pytest.raises(Cannot, match="one sequence with a key-value head for each query head"):
+        plain.attention("fp32", 16, AttentionShape(kv_heads=2), 0)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 5, 12])
 def test_threads_share_all_heads_once(threads):
     shares = _shares((4, 3), threads)

@@ -165,7 +165,6 @@ def _ceiling(
         dtype=dtype,
         path=path,
         mode=mode,
-        working_set_bytes=None,
     )
     return replace(made, note="; ".join(_notes(made, best, run, peak, device)))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -73,8 +72,8 @@ class CpuBackend:
 
     def usage(self) -> Usage:
         """This process's CPU time and switches, the hypervisor's steal, the kernel's pressure."""
-        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-        return Usage(time.perf_counter(), time.process_time(), switches, host.steal_s(self._cpus), host.pressure())
+        switches, steal_s = host.involuntary_switches(), host.steal_s(self._cpus)
+        return Usage(time.perf_counter(), time.process_time(), switches, steal_s, host.pressure())
 
     def state(self) -> State:
         """The clock, from additions that wait for each other, on all workers at once; unknown without the C kernel."""
@@ -124,6 +123,7 @@ class CpuBackend:
             )
         if dtype != "fp32" and not self._wants_torch:
             raise Cannot(f"decode attention {dtype} skipped: {TORCH_MISSING}")
+        _fits(dtype, context, shape, self.device().memory_bytes)
         cold_bytes = self.device().largest_cache_bytes or 2.0**26
         ways: list[Kernel] = []
         if dtype == "fp32":
@@ -259,6 +259,17 @@ class CpuBackend:
             path="vector",
             setting=lambda: self._blas_threads(threads),
         )
+
+
+def _fits(dtype: str, context: int, shape: AttentionShape, memory_bytes: float | None) -> None:
+    """Raises Cannot for what the ways here do not cover, and for caches beyond an eighth of memory."""
+    cell = f"decode attention {dtype} S={context}"
+    if shape.batch != 1 or shape.kv_heads != shape.heads:
+        raise Cannot(f"{cell} skipped: on a CPU one sequence with a key-value head for each query head is measured")
+    cache_bytes = 8.0 * shape.layers * shape.width * context
+    if memory_bytes is not None and cache_bytes > memory_bytes / 8:
+        most = f"an eighth of the memory of {show(memory_bytes, 'B', 3)}"
+        raise Cannot(f"{cell} skipped: its cache of {show(cache_bytes, 'B', 3)} is more than {most}")
 
 
 def product_error(a: Any, b: Any, out: Any) -> float:

@@ -156,8 +156,9 @@ class FakeBackend:
         m = self.machine
         if dtype not in m.compute or dtype not in BYTES:
             raise Cannot(f"decode attention {dtype} skipped: the fake machine does not compute in {dtype}")
-        moved = 2 * context * shape.width * BYTES[dtype] * shape.layers
-        flops = 4 * context * shape.width * shape.layers
+        tokens = context * shape.layers * shape.batch
+        moved = 2 * tokens * shape.kv_heads * shape.head_width * BYTES[dtype]
+        flops = 4 * tokens * shape.width
         work_s = max(moved / m.memory["main", "read"], flops / m.compute[dtype]) / m.attention_share
         calls = m.attention_calls_per_layer * shape.layers
         return [self._kernel(work_s, f"fake {dtype} attention", calls=calls, error=m.attention_error)]

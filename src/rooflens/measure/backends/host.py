@@ -147,6 +147,15 @@ def pressure() -> float | None:
     return float(match[1]) / 100 if match else None
 
 
+def involuntary_switches() -> int | None:
+    """How often this process was switched out while it wanted to run; None where the system does not count."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+
+
 def steal_s(cpus: Iterable[int]) -> float | None:
     """CPU seconds that the hypervisor gave to others on these CPUs since the start."""
     wanted = {f"cpu{cpu}" for cpu in cpus}
