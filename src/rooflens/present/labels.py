@@ -63,7 +63,7 @@ class Field:
     def clutter(self, box: Box, leader: Segment | None, mark: Box | None = None) -> float:
         """The price of what this label would cover or cross."""
         price = self.dear(box) + sum(cost for line, cost in self.lines if box.crossed(line))
-        price += 150.0 * sum(box.crossed(line) for line in self.leaders)
+        price += 400.0 * sum(box.crossed(line) for line in self.leaders)
         if leader is None:
             return price
         price += 80.0 * sum(crossing(leader, other) for other in self.leaders)
