@@ -15,7 +15,6 @@ from itertools import cycle, pairwise
 from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Kernel
-from rooflens.measure.backends.checkpoint import query_weights
 from rooflens.measure.backends.pool import Pool
 
 CALLS_A_LAYER = 7  # scores, max, subtract, exp, sum, values, divide
@@ -45,17 +44,23 @@ def random_data(shape: AttentionShape, context: int, seed: int, cold_bytes: floa
     rng = np.random.default_rng(seed)
     L, D, H, W = shape.layers, shape.width, shape.heads, shape.head_width
     x = rng.standard_normal(D, dtype=np.float32)
-    weights = (
-        query_weights(shape.checkpoint, shape)
-        if shape.checkpoint
-        else rng.standard_normal((L, D, D), dtype=np.float32) / np.float32(math.sqrt(D))
-    )
-    q = (x @ weights).reshape(L, H, W) / np.float32(math.sqrt(W))
+    q = (x @ _query_weights(shape, rng)).reshape(L, H, W) / np.float32(math.sqrt(W))
     one = L * D * context
     sets = max(1, min(MOST_SETS, math.ceil(COLD_TIMES * cold_bytes / (2 * one * value_bytes))))
     block = rng.standard_normal(min(2**22 + 1, 2 * sets * one), dtype=np.float32)
     both = np.resize(block, 2 * sets * one).reshape(2, sets, L, H, W, context)
     return Data(q, both[0], both[1])
+
+
+def _query_weights(shape: AttentionShape, rng: Any) -> Any:
+    import numpy as np
+
+    if shape.checkpoint:
+        from rooflens.measure.backends.checkpoint import query_weights
+
+        return query_weights(shape.checkpoint, shape)
+    L, D = shape.layers, shape.width
+    return rng.standard_normal((L, D, D), dtype=np.float32) / np.float32(math.sqrt(D))
 
 
 def reference(data: Data, which: int) -> Any:
