@@ -17,8 +17,11 @@ _NOT_LEARNED = re.compile(
     r"|(^|\.)h\.\d+\.attn\.bias|biases|position_ids)$"
 )
 _PARTS: tuple[tuple[Part, re.Pattern[str]], ...] = (
-    ("router", re.compile(r"ffn_gate_inp|router|(mlp|moe|feed_forward)\.(gate|shared_expert_gate)\.|exp_probs_b")),
-    ("norm", re.compile(r"norm|(^|\.)ln_|\.bias$|_bias$|sinks")),
+    (
+        "router",
+        re.compile(r"ffn_gate_inp|router|(mlp|moe|feed_forward|mixer)\.(gate|shared_expert_gate)\.|exp_probs_b"),
+    ),
+    ("norm", re.compile(r"norm[^.]*(\.(weight|gamma|beta))?$|(^|\.)ln_[^.]*\.|[._]bias$|sinks")),
     (
         "embed",
         re.compile(r"embed_tokens|(^|\.)w[tp]e\.|word_embeddings|embed_in\.|(token|position)_embd|embeddings?\."),
@@ -26,9 +29,9 @@ _PARTS: tuple[tuple[Part, re.Pattern[str]], ...] = (
     ("head", re.compile(r"(^|\.)lm_head\.|^output\.|embed_out\.")),
     ("shared", re.compile(r"shared_expert|shared_mlp|_shexp\.")),
     ("expert", re.compile(r"experts|_exps\.")),
-    ("conv", re.compile(r"conv1d|conv_")),
-    ("ssm", re.compile(r"ssm|mamba|mixer|linear_attn")),
-    ("project", re.compile(r"attn|attention")),
+    ("conv", re.compile(r"conv1d|conv_|\.conv\.")),
+    ("ssm", re.compile(r"ssm|mamba|linear_attn|mixer\.(in_proj|out_proj|x_proj|dt_|A_log|D$)")),
+    ("project", re.compile(r"attn|attention|[qkvo]_proj")),
 )
 
 
