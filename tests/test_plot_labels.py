@@ -60,7 +60,7 @@ def test_segments_sharing_an_end_do_not_cross():
     assert not crossing((0, 0, 2, 2), (0, 0, 2, 0))
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_placed_labels_cover_neither_each_other_nor_a_marker(seed):
     dice = random.Random(seed)
