@@ -1,4 +1,4 @@
-"""Tables: aligned, never wider than asked, harmless in a terminal and in a notebook."""
+"""Tables: aligned, never wider than asked, harmless in a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rooflens.present.notebook import html_table
 from rooflens.present.tables import cell, table
 
 COLUMNS = ("operator", "intensity", "share")
@@ -75,11 +74,3 @@ def test_any_table_fits_the_width_or_becomes_blocks(rows, width):
     assert all(line == line.rstrip() for line in text.splitlines())
     if rows and all(len(cell(v)) <= 5 and cell(v).isascii() for row in rows for v in row):
         assert max(map(len, text.splitlines())) <= width
-
-
-def test_html_is_escaped():
-    html = html_table(("a<b",), [("<script>alert(1)</script>",), (None,), (0.5,)], caption="x & y")
-    assert "<script>" not in html
-    assert "a&lt;b" in html
-    assert "<caption>x &amp; y</caption>" in html
-    assert '<td style="padding: 2px 10px; text-align: right">0.5</td>' in html

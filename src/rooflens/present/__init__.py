@@ -1,1 +1,1 @@
-"""How results look: plots, tables, sentences in three languages, notebook tables. Computes nothing but layout."""
+"""How results look: plots, tables, sentences in three languages. Computes nothing but layout."""
