@@ -20,11 +20,15 @@ METHOD = 1  # raise it when the way of measuring changes so that figures no long
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """One cache level as the system shows it; `bytes` is one instance, `instances` those the process may use."""
+    """One cache level as the system shows it; `bytes` is one instance, `instances` those the process may use.
+
+    addressed: a memory that programs fill themselves (shared memory of a GPU), so nothing is caught in it by chance.
+    """
 
     level: str
     bytes: float
     instances: int = 1
+    addressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,11 @@
-// Decode attention: one new token of each sequence against S cached ones, keys and values read once.
+// Decode attention on the vector units, any width up to 256: one new token of each sequence against S cached ones.
 //
-// Grid: (splits, sequences x key-value heads). A block takes `chunk` keys of one key-value head for all G query heads
-// that share it. A row of W values lies across LANES lanes in pieces of up to 16 bytes; the block's lane groups take
-// neighbouring keys, KEYS each in flight. Softmax is online: a running maximum, a sum and a weighted value per lane
-// group, merged at the end; the last split of a head to finish merges the splits, so that one launch is enough.
+// Grid: (splits, pairs); a pair is a key-value head of a sequence with G of the query heads that share it. A block takes
+// `chunk` keys. A row of W values lies across LANES lanes in pieces of up to 16 bytes; the block's lane groups take
+// neighbouring keys, KEYS each in flight. Softmax is online, a running state per lane group, merged at the end; the last
+// split of a pair to finish merges the splits, so that one launch is enough.
 
-#include "values.cuh"
-
-constexpr int THREADS = 256;
-constexpr int WARPS = THREADS / 32;
-constexpr float LOWEST = -1e30f;  // finite, so that LOWEST - LOWEST is 0
+#include "attention.cuh"
 
 template <class T, int W> struct Row {
     static constexpr int BYTES = smaller(16, power_of_two_in(W * int(sizeof(T))));  // one piece
@@ -24,11 +20,11 @@ template <class T, int W> struct Row {
     // Where in the row the lane's i-th value stands; W or more for a lane beyond the row's end.
     __device__ static int place(int lane, int i) { return (i / EACH * LANES + lane) * EACH + i % EACH; }
 
-    __device__ static void load(Bits* to, const T* row, int lane, bool wanted) {
+    __device__ static void take(Bits* to, const T* row, int lane, bool wanted) {
 #pragma unroll
         for (int p = 0; p < PER_LANE; p++) {
             const int piece = p * LANES + lane;
-            to[p] = wanted && piece < PIECES ? __ldcs(reinterpret_cast<const Bits*>(row) + piece) : Bits{};
+            to[p] = load<Bits>(row, piece, wanted && piece < PIECES);
         }
     }
     __device__ static void open(const Bits* from, float* to) {
@@ -36,13 +32,6 @@ template <class T, int W> struct Row {
         for (int p = 0; p < PER_LANE; p++) unpack<T, BYTES>(from[p], to + p * EACH);
     }
 };
-
-// Softmax so far of one head: exp2 of scores against `most`, their sum.
-struct Soft {
-    float most, sum;
-};
-
-__device__ float rescale(float from, float to) { return exp2f(from - to); }
 
 template <int LANES> __device__ float lanes_sum(float x) {
 #pragma unroll
@@ -63,31 +52,20 @@ template <int LANES, int HELD> __device__ void merge_groups(Soft& soft, float* h
     }
 }
 
-// Weighted values of `count` states at one place, and their softmax: value/sum is the attention.
-__device__ float merge(const Soft* softs, const float* values, int count, int soft_step, int value_step, Soft& soft) {
-    soft = {LOWEST, 0.0f};
-    for (int i = 0; i < count; i++) soft.most = fmaxf(soft.most, softs[i * soft_step].most);
-    float value = 0.0f;
-    for (int i = 0; i < count; i++) {
-        const float share = rescale(softs[i * soft_step].most, soft.most);
-        soft.sum += softs[i * soft_step].sum * share;
-        value += values[i * value_step] * share;
-    }
-    return value;
-}
-
-// q, out [pairs, G, W] of A; k, v [pairs, S, W] of T; scales [pairs] of (key, value) or null; partial and softs hold
-// every split's state, tickets one counter a pair (0 before and after). scale: of the scores, times log2(e).
+// q, out [pairs, G, W] of A; k, v [pairs / sharing, S, W] of T: `sharing` pairs read the same cache, where a group is
+// larger than G. scales: (key, value) of each cache, or null. partial and softs hold every split's state, tickets one
+// counter a pair (0 before and after). scale: of the scores, times log2(e).
 template <class T, class A, int W, int G, int KEYS>
 __global__ void __launch_bounds__(THREADS) decode_attention(
     const A* __restrict__ q, const T* __restrict__ k, const T* __restrict__ v, const float2* __restrict__ scales,
-    A* __restrict__ out, float* partial, Soft* softs, unsigned* tickets, int S, int chunk, float scale) {
+    A* __restrict__ out, float* partial, Soft* softs, unsigned* tickets, int S, int chunk, int sharing,
+    float scale) {
     using R = Row<T, W>;
     constexpr int HELD = R::HELD;
-    const int lane = threadIdx.x % R::LANES, group = threadIdx.x / R::LANES, warp = threadIdx.x / 32;
-    const int split = blockIdx.x, splits = gridDim.x, pair = blockIdx.y;
-    const float2 unit = scales ? scales[pair] : make_float2(1.0f, 1.0f);
-    k += size_t(pair) * S * W, v += size_t(pair) * S * W, q += size_t(pair) * G * W, out += size_t(pair) * G * W;
+    const int lane = threadIdx.x % R::LANES, group = threadIdx.x / R::LANES;
+    const size_t pair = blockIdx.y, cache = pair / sharing;
+    const float2 unit = scales ? scales[cache] : make_float2(1.0f, 1.0f);
+    k += cache * S * W, v += cache * S * W, q += pair * G * W;
 
     float query[G][HELD], held[G][HELD];
     Soft soft[G];
@@ -102,18 +80,18 @@ __global__ void __launch_bounds__(THREADS) decode_attention(
         }
     }
 
-    const int last = min(S, (split + 1) * chunk);
-    for (int base = split * chunk; base < last; base += KEYS * R::GROUPS) {
+    const int last = min(S, (int(blockIdx.x) + 1) * chunk);
+    for (int base = blockIdx.x * chunk; base < last; base += KEYS * R::GROUPS) {
         typename R::Bits key[KEYS][R::PER_LANE], value[KEYS][R::PER_LANE];
 #pragma unroll
         for (int j = 0; j < KEYS; j++) {
             const int at = base + j * R::GROUPS + group;
-            R::load(key[j], k + size_t(at) * W, lane, at < last);
+            R::take(key[j], k + size_t(at) * W, lane, at < last);
         }
 #pragma unroll
         for (int j = 0; j < KEYS; j++) {
             const int at = base + j * R::GROUPS + group;
-            R::load(value[j], v + size_t(at) * W, lane, at < last);
+            R::take(value[j], v + size_t(at) * W, lane, at < last);
         }
         float weight[G][KEYS];
 #pragma unroll
@@ -134,7 +112,7 @@ __global__ void __launch_bounds__(THREADS) decode_attention(
 #pragma unroll
             for (int j = 0; j < KEYS; j++) {
                 const float score = lanes_sum<R::LANES>(weight[g][j]);
-                weight[g][j] = base + j * R::GROUPS + group < last ? score : -INFINITY;
+                weight[g][j] = base + j * R::GROUPS + group < last ? score : minus_infinity();
                 most = fmaxf(most, weight[g][j]);
             }
             const float old = rescale(soft[g].most, most);
@@ -158,41 +136,14 @@ __global__ void __launch_bounds__(THREADS) decode_attention(
         }
     }
 
-    __shared__ float values[WARPS][W];
-    __shared__ Soft states[WARPS];
-    float* my_partial = partial + (size_t(pair) * splits + split) * G * W;
-    Soft* my_softs = softs + (size_t(pair) * splits + split) * G;
 #pragma unroll
-    for (int g = 0; g < G; g++) {
-        merge_groups<R::LANES, HELD>(soft[g], held[g]);
-        __syncthreads();
-        if (threadIdx.x % 32 == 0) states[warp] = soft[g];
+    for (int g = 0; g < G; g++) merge_groups<R::LANES, HELD>(soft[g], held[g]);
+    const auto put = [&](int g, float* values, Soft* state) {
+        if (threadIdx.x % 32 == 0) *state = soft[g];
         if (threadIdx.x % 32 < R::LANES)
 #pragma unroll
             for (int i = 0; i < HELD; i++)
-                if (const int at = R::place(lane, i); at < W) values[warp][at] = held[g][i];
-        __syncthreads();
-        for (int at = threadIdx.x; at < W; at += THREADS) {
-            Soft whole;
-            const float value = merge(states, &values[0][at], WARPS, 1, W, whole);
-            if (splits == 1) out[g * W + at] = from_float<A>(value * unit.y / whole.sum);
-            else my_partial[g * W + at] = value;
-            if (splits > 1 && at == 0) my_softs[g] = whole;
-        }
-    }
-    if (splits == 1) return;
-
-    __shared__ bool merges;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) merges = atomicInc(tickets + pair, splits - 1) == splits - 1;
-    __syncthreads();
-    if (!merges) return;
-    __threadfence();
-    for (int i = threadIdx.x; i < G * W; i += THREADS) {
-        Soft whole;
-        const size_t first = size_t(pair) * splits * G;
-        const float value = merge(softs + first + i / W, partial + first * W + i, splits, G, G * W, whole);
-        out[i] = from_float<A>(value * unit.y / whole.sum);
-    }
+                if (const int at = R::place(lane, i); at < W) values[at] = held[g][i];
+    };
+    finish<W, G>(put, unit.y, out, partial, softs, tickets);
 }

@@ -1,7 +1,5 @@
-// Streaming over n vectors of 16 bytes: neighbouring threads take neighbouring vectors, the grid strides, loads and
-// stores pass the caches by (.cs), and every thread keeps UNROLL of them in flight.
-
-constexpr int UNROLL = 4;
+// Streaming over n vectors of 16 bytes: a block takes tiles of UNROLL x blockDim neighbouring vectors, the grid strides,
+// loads and stores pass the caches by (.cs), and every thread keeps UNROLL of them in flight.
 
 __device__ unsigned total(uint4 v) { return v.x + v.y + v.z + v.w; }
 
@@ -17,19 +15,21 @@ __device__ unsigned block_sum(unsigned mine) {
     return mine;
 }
 
-// Calls body(i) for the thread's vectors, UNROLL of them in one go while that many are left.
-template <class Load, class Use>
-__device__ void sweep(size_t n, Load load, Use use) {
-    const size_t step = size_t(gridDim.x) * blockDim.x;
-    size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-    for (; i + (UNROLL - 1) * step < n; i += UNROLL * step) {
-        decltype(load(i)) held[UNROLL];
+// use(i, load(i)) for every i of the grid's tiles.
+template <int UNROLL, class Load, class Use> __device__ void sweep(size_t n, Load load, Use use) {
+    const size_t tile = size_t(UNROLL) * blockDim.x;
+    for (size_t start = blockIdx.x * tile; start < n; start += gridDim.x * tile) {
+        const size_t i = start + threadIdx.x;
+        if (start + tile <= n) {
+            decltype(load(i)) held[UNROLL];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) held[u] = load(i + u * step);
+            for (int u = 0; u < UNROLL; u++) held[u] = load(i + u * blockDim.x);
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) use(i + u * step, held[u]);
+            for (int u = 0; u < UNROLL; u++) use(i + u * blockDim.x, held[u]);
+        } else {
+            for (size_t at = i; at < n; at += blockDim.x) use(at, load(at));
+        }
     }
-    for (; i < n; i += step) use(i, load(i));
 }
 
 struct Pair {
@@ -37,51 +37,58 @@ struct Pair {
 };
 
 // s = s + a[i]; one sum a block, so that nothing is thrown away and the result can be checked.
-extern "C" __global__ void stream_read(const uint4* a, size_t n, unsigned* sums) {
+template <int UNROLL> __global__ void stream_read(const uint4* a, size_t n, unsigned* sums) {
     unsigned mine = 0;
-    sweep(n, [=](size_t i) { return __ldcs(a + i); }, [&](size_t, uint4 v) { mine += total(v); });
+    sweep<UNROLL>(n, [=](size_t i) { return __ldcs(a + i); }, [&](size_t, uint4 v) { mine += total(v); });
     mine = block_sum(mine);
     if (threadIdx.x == 0) sums[blockIdx.x] = mine;
 }
 
 // a[i] = s
-extern "C" __global__ void stream_write(uint4* a, size_t n, unsigned s) {
-    sweep(n, [=](size_t) { return make_uint4(s, s, s, s); }, [=](size_t i, uint4 v) { __stcs(a + i, v); });
+template <int UNROLL> __global__ void stream_write(uint4* a, size_t n, unsigned s) {
+    sweep<UNROLL>(n, [=](size_t) { return make_uint4(s, s, s, s); }, [=](size_t i, uint4 v) { __stcs(a + i, v); });
 }
 
 // a[i] = b[i]
-extern "C" __global__ void stream_copy(uint4* a, const uint4* b, size_t n) {
-    sweep(n, [=](size_t i) { return __ldcs(b + i); }, [=](size_t i, uint4 v) { __stcs(a + i, v); });
+template <int UNROLL> __global__ void stream_copy(uint4* a, const uint4* b, size_t n) {
+    sweep<UNROLL>(n, [=](size_t i) { return __ldcs(b + i); }, [=](size_t i, uint4 v) { __stcs(a + i, v); });
 }
 
 // a[i] = b[i] + s c[i]
-extern "C" __global__ void stream_triad(float4* a, const float4* b, const float4* c, size_t n, float s) {
-    sweep(
+template <int UNROLL> __global__ void stream_triad(float4* a, const float4* b, const float4* c, size_t n, float s) {
+    sweep<UNROLL>(
         n, [=](size_t i) { return Pair{__ldcs(b + i), __ldcs(c + i)}; },
         [=](size_t i, Pair v) {
             __stcs(a + i, make_float4(v.b.x + s * v.c.x, v.b.y + s * v.c.y, v.b.z + s * v.c.z, v.b.w + s * v.c.w));
         });
 }
 
-// The same n vectors `passes` times from L2: .cg loads pass L1 by, and volatile keeps every one of them.
+// The same n vectors `passes` times from L2, as one long sweep that starts again at the end (n is not under the number
+// of threads): .cg loads pass L1 by, and volatile keeps every one of them.
 extern "C" __global__ void near_read(const uint4* a, size_t n, int passes, unsigned* sums) {
+    constexpr int UNROLL = 4;
+    const size_t step = size_t(gridDim.x) * blockDim.x, all = n * passes;
+    size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x, at = i;
     unsigned mine = 0;
-    for (int pass = 0; pass < passes; pass++)
-        sweep(
-            n,
-            [=](size_t i) {
-                uint4 v;
+    while (i < all) {
+        uint4 v[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++, i += step, at = at + step < n ? at + step : at + step - n) {
+            v[u] = make_uint4(0, 0, 0, 0);
+            if (i < all)
                 asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
-                             : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(a + i));
-                return v;
-            },
-            [&](size_t, uint4 v) { mine += total(v); });
+                             : "=r"(v[u].x), "=r"(v[u].y), "=r"(v[u].z), "=r"(v[u].w) : "l"(a + at));
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) mine += total(v[u]);
+    }
     mine = block_sum(mine);
     if (threadIdx.x == 0) sums[blockIdx.x] = mine;
 }
 
 // Every block its own n vectors of shared memory, `passes` times; n is a multiple of UNROLL x blockDim.
 extern "C" __global__ void shared_read(unsigned n, int passes, unsigned* sums) {
+    constexpr int UNROLL = 4;
     extern __shared__ uint4 tile[];
     for (unsigned i = threadIdx.x; i < n; i += blockDim.x) tile[i] = make_uint4(i, i, i, i);
     __syncthreads();

@@ -1,0 +1,110 @@
+"""One CUDA device under our hands: its stream, its compiled kernels, its graphs and its clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+FIRST_HOLD_NS = 60_000
+MOST_HOLD_NS = 50_000_000
+OPTIONS = ("-std=c++17",)
+_INCLUDE = re.compile(r'#include "([^"]+)"')
+
+Launch = Callable[..., None]
+
+
+class Card:
+    """A device and one stream on it; everything here runs in that stream."""
+
+    def __init__(self, index: int) -> None:
+        import cupy
+
+        self.cp: Any = cupy
+        self.index = index
+        self.device = cupy.cuda.Device(index)
+        with self.device:
+            self.stream = cupy.cuda.Stream(non_blocking=True)
+            self._start, self._end = cupy.cuda.Event(), cupy.cuda.Event()
+        self._kernels: dict[tuple[str, str], Any] = {}
+        self._hold_ns = FIRST_HOLD_NS
+
+    @property
+    def units(self) -> int:
+        """Streaming multiprocessors."""
+        return int(self.device.attributes["MultiProcessorCount"])
+
+    @property
+    def cache_bytes(self) -> int:
+        """The L2 as the driver shows it."""
+        return int(self.device.attributes["L2CacheSize"])
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Makes this device and this stream current."""
+        with self.device, self.stream:
+            yield
+
+    def kernel(self, file: str, name: str) -> Any:
+        """A compiled kernel of a .cu file of this package; `name` may be a template with its arguments."""
+        if (file, name) not in self._kernels:
+            expressions = (name,) if "<" in name else None
+            with self.device:
+                module = self.cp.RawModule(code=source(file), options=OPTIONS, name_expressions=expressions)
+                self._kernels[file, name] = module.get_function(name)
+        return self._kernels[file, name]
+
+    def graph(self, run: Callable[[], object], times: int = 1) -> Callable[[], None]:
+        """`run` recorded `times` times as one CUDA graph; calling the result replays it."""
+        with self.here():
+            run()
+            self.stream.synchronize()
+            self.stream.begin_capture()
+            try:
+                for _ in range(times):
+                    run()
+            finally:
+                graph = self.stream.end_capture()
+            graph.upload(self.stream)
+        return lambda: graph.launch(self.stream)
+
+    def elapsed_s(self, run: Callable[[], object], calls: int = 1, *, held: bool = True) -> float:
+        """Seconds between two events around `calls` runs.
+
+        held: the queue waits behind a blocking kernel until all is enqueued, so that no launch from the host is
+        timed; a queue that ran dry is filled again behind a longer one. Not held: as the host launches them.
+        """
+        with self.here():
+            while True:
+                if held:
+                    self.kernel("stream.cu", "hold")((1,), (1,), (self.cp.uint64(self._hold_ns),))
+                self._start.record(self.stream)
+                for _ in range(calls):
+                    run()
+                ran_dry = held and self._start.done
+                self._end.record(self.stream)
+                self._end.synchronize()
+                if not ran_dry or self._hold_ns >= MOST_HOLD_NS:
+                    return float(self.cp.cuda.get_elapsed_time(self._start, self._end)) / 1e3
+                self._hold_ns *= 2
+
+    def sync(self) -> None:
+        """Wait for the stream."""
+        self.stream.synchronize()
+
+    def free_bytes(self) -> int:
+        """Memory that can still be taken, what CuPy keeps for reuse given back first."""
+        with self.device:
+            self.cp.get_default_memory_pool().free_all_blocks()
+            return int(self.device.mem_info[0])
+
+
+@cache
+def source(file: str) -> str:
+    """A .cu file of this package, its own headers written in place of their include lines."""
+    folder = files(__package__) / "cu"
+    text = (folder / file).read_text(encoding="utf-8")
+    return _INCLUDE.sub(lambda found: source(found[1]), text)

@@ -1,0 +1,247 @@
+"""Memory slopes of a GPU, level by level, transfers over the host link, and what a launch costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rooflens.measure.backend import Cannot, Kernel
+from rooflens.measure.backends.cuda_card import Card
+from rooflens.measure.kernels import STREAMS
+
+FILE = "stream.cu"
+VECTOR_BYTES = 16
+THREADS = 512
+GEOMETRIES = tuple((unroll, blocks) for unroll in (1, 2, 4, 8) for blocks in (8, 32, 10**6))  # blocks an SM at most
+SAMPLE_S = 1e-3  # a near level is read so often that calling does not count
+NEAR_BYTES_PER_S = {"L2": 6e12, "shared": 30e12}  # only to choose how often
+SHARED_THREADS = 1024
+SHARED_GRAIN_BYTES = VECTOR_BYTES * SHARED_THREADS * 4
+EMPTY_KERNELS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A reading kernel with what its sums must come to."""
+
+    sums: Any
+    expected: int
+
+
+class Streams:
+    """The streams of one card."""
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+
+    def kernels(self, access: str, level: str, working_set_bytes: float, seed: int) -> Sequence[Kernel]:
+        """The contenders for one pass over arrays together `working_set_bytes` long."""
+        with self._card.here():
+            if level == "main":
+                return self._main(access, working_set_bytes, seed)
+            if level in NEAR_BYTES_PER_S and access == "read":
+                return self._near(level, working_set_bytes, seed)
+        raise Cannot(f"memory/{level}/{access} skipped: there is no kernel for it")
+
+    def _main(self, access: str, working_set_bytes: float, seed: int) -> list[Kernel]:
+        cp = self._card.cp
+        stream = STREAMS[access]
+        n = int(working_set_bytes) // stream.arrays // VECTOR_BYTES
+        arrays = [cp.empty(4 * n, "uint32") for _ in range(stream.arrays)]
+        for number, array in enumerate(arrays):
+            _fill(cp, array, seed + number)
+        ways = [self._stream(access, arrays, n, *geometry) for geometry in GEOMETRIES]
+        if access == "copy":
+            ways.append(self._memcpy(arrays))
+        return ways
+
+    def _stream(self, access: str, arrays: Sequence[Any], n: int, unroll: int, blocks: int) -> Kernel:
+        cp, card = self._card.cp, self._card
+        kernel = card.kernel(FILE, f"stream_{access}<{unroll}>")
+        grid = (min(blocks * card.units, math.ceil(n / THREADS / unroll)),)
+        sums = cp.zeros(grid[0], "uint32")
+        extra = {"read": (sums,), "write": (cp.uint32(0x3F800000),), "copy": (), "triad": (cp.float32(0.5),)}[access]
+
+        def run() -> None:
+            kernel(grid, (THREADS,), (*arrays, cp.uint64(n), *extra))
+
+        return Kernel(
+            run=run,
+            unit=f"{access} kernel, {unroll} vectors deep, {grid[0]} blocks of {THREADS}",
+            error=lambda: self._checked(run, lambda: _stream_error(cp, access, arrays, sums)),
+            tolerance=0.0 if access != "triad" else 1e-6,
+            setting=card.here,
+        )
+
+    def _memcpy(self, arrays: Sequence[Any]) -> Kernel:
+        cp, card = self._card.cp, self._card
+        to, source = arrays
+        kind = cp.cuda.runtime.memcpyDeviceToDevice
+
+        def run() -> None:
+            cp.cuda.runtime.memcpyAsync(to.data.ptr, source.data.ptr, to.nbytes, kind, card.stream.ptr)
+
+        return Kernel(
+            run=run,
+            unit="cudaMemcpyAsync",
+            error=lambda: self._checked(run, lambda: _stream_error(cp, "copy", arrays, None)),
+            tolerance=0.0,
+            setting=card.here,
+        )
+
+    def _near(self, level: str, working_set_bytes: float, seed: int) -> list[Kernel]:
+        cp, card = self._card.cp, self._card
+        passes = max(1, math.ceil(SAMPLE_S * NEAR_BYTES_PER_S[level] / working_set_bytes))
+        make = self._shared if level == "shared" else self._l2
+        return [
+            Kernel(
+                run=run,
+                unit=unit,
+                error=lambda run=run, read=read: self._checked(run, lambda: _sum_error(cp, read)),
+                tolerance=0.0,
+                inner=passes,
+                setting=card.here,
+                overhead_s=card.elapsed_s(lambda: self._empty(), 1),
+            )
+            for unit, run, read in make(working_set_bytes, passes, seed)
+        ]  # fmt: skip
+
+    def _l2(self, size: float, passes: int, seed: int) -> list[tuple[str, Callable[[], None], _Read]]:
+        cp, card = self._card.cp, self._card
+        n = int(size) // VECTOR_BYTES
+        a = cp.empty(4 * n, "uint32")
+        _fill(cp, a, seed)
+        kernel = card.kernel(FILE, "near_read")
+        expected = _wrapped_sum(cp, a) * passes % 2**32
+        made = []
+        for blocks in (2, 3, 4):
+            grid, sums = (blocks * card.units,), cp.zeros(blocks * card.units, "uint32")
+            arguments = (a, cp.uint64(n), cp.int32(passes), sums)
+            name = f"L2 read kernel, {blocks} blocks of {THREADS} an SM"
+            made.append((name, _call(kernel, grid, THREADS, arguments), _Read(sums, expected)))
+        return made
+
+    def _shared(self, size: float, passes: int, seed: int) -> list[tuple[str, Callable[[], None], _Read]]:
+        cp, card = self._card.cp, self._card
+        each = int(size / card.units) // SHARED_GRAIN_BYTES * SHARED_GRAIN_BYTES
+        n, grid = each // VECTOR_BYTES, (card.units,)
+        kernel = card.kernel(FILE, "shared_read")
+        kernel.max_dynamic_shared_size_bytes = each
+        sums = cp.zeros(grid[0], "uint32")
+        expected = 4 * n * (n - 1) // 2 * passes * grid[0] % 2**32
+        arguments = (cp.uint32(n), cp.int32(passes), sums)
+        run = _call(kernel, grid, SHARED_THREADS, arguments, each)
+        return [(f"shared memory read kernel, {each // 1024} KiB an SM", run, _Read(sums, expected))]
+
+    def launch(self, level: str) -> Sequence[Kernel]:
+        """device: a kernel after a kernel in a replayed graph; host: launched from Python one after another."""
+        card = self._card
+        if level == "device":
+            run, held = card.graph(self._empty, EMPTY_KERNELS), True
+            unit = f"empty kernel, {EMPTY_KERNELS} of them in a replayed graph"
+        else:
+            run, held, unit = self._empties, False, "empty kernel, launched from Python back to back"
+        inner = EMPTY_KERNELS
+        return [Kernel(run, unit, lambda: 0.0, 0.0, inner=inner, setting=card.here, hosted=not held)]
+
+    def _empty(self) -> None:
+        self._card.kernel(FILE, "empty")((1,), (32,), ())
+
+    def _empties(self) -> None:
+        kernel = self._card.kernel(FILE, "empty")
+        for _ in range(EMPTY_KERNELS):
+            kernel((1,), (32,), ())
+
+    def _checked(self, run: Callable[[], None], error: Callable[[], float]) -> float:
+        with self._card.here():
+            run()
+            return error()
+
+
+class Transfers:
+    """Host memory to the device and back: pinned, pageable, and both directions at once."""
+
+    WAYS = ("h2d", "d2h", "both", "h2d pageable", "d2h pageable")
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+
+    def kernel(self, way: str, size_bytes: int) -> Kernel:
+        """One transfer of `size_bytes` in each direction that `way` has. Raises Cannot for an unknown way."""
+        cp, card = self._card.cp, self._card
+        with card.here():
+            pinned = not way.endswith("pageable")
+            there = [cp.empty(size_bytes, "uint8") for _ in range(2)]
+            here = [_host(cp, size_bytes, pinned=pinned) for _ in range(2)]
+            side = cp.cuda.Stream(non_blocking=True)
+            there[0][...], here[1][...] = 1, 2
+        copy, stream = cp.cuda.runtime.memcpyAsync, card.stream
+        kinds = cp.cuda.runtime.memcpyHostToDevice, cp.cuda.runtime.memcpyDeviceToHost
+
+        def up(on: Any) -> None:
+            copy(there[1].data.ptr, here[1].ctypes.data, size_bytes, kinds[0], on.ptr)
+
+        def down(on: Any) -> None:
+            copy(here[0].ctypes.data, there[0].data.ptr, size_bytes, kinds[1], on.ptr)
+
+        def both(on: Any) -> None:
+            side.wait_event(on.record())
+            up(side)
+            down(on)
+            on.wait_event(side.record())
+
+        act = both if way == "both" else (up if way.startswith("h2d") else down)
+
+        def error() -> float:
+            with card.here():
+                act(stream)
+                stream.synchronize()
+                wrong = (int(there[1][-1]) != 2 and act is not down) or (int(here[0][-1]) != 1 and act is not up)
+                return float(wrong)
+
+        unit = "cudaMemcpyAsync, pinned" if pinned else "cudaMemcpyAsync, pageable"
+        return Kernel(lambda: act(stream), unit, error, 0.0, setting=card.here, hosted=not pinned)
+
+
+def _host(cp: Any, size: int, *, pinned: bool) -> Any:
+    import numpy as np
+
+    if not pinned:
+        return np.zeros(size, np.uint8)
+    memory = cp.cuda.alloc_pinned_memory(size)
+    return np.frombuffer(memory, np.uint8, size)
+
+
+def _call(kernel: Any, grid: tuple[int, ...], threads: int, arguments: tuple[Any, ...], shared: int = 0) -> Any:
+    return lambda: kernel(grid, (threads,), arguments, shared_mem=shared)
+
+
+def _fill(cp: Any, array: Any, seed: int) -> None:
+    """Random normal float32 bits."""
+    from rooflens.measure.backends.cuda_data import BLOCK, draw, runs
+
+    block = draw(cp, min(array.size, BLOCK), seed).view("uint32")
+    for start, count in runs(0, array.size, BLOCK):
+        array[start : start + count] = block[:count]
+
+
+def _wrapped_sum(cp: Any, array: Any) -> int:
+    return int(array.sum(dtype="uint64")) % 2**32
+
+
+def _sum_error(cp: Any, read: _Read) -> float:
+    return float(_wrapped_sum(cp, read.sums) != read.expected)
+
+
+def _stream_error(cp: Any, access: str, arrays: Sequence[Any], sums: Any) -> float:
+    """0 when every element is what the formula says; for triad the largest relative difference."""
+    if access == "read":
+        return _sum_error(cp, _Read(sums, _wrapped_sum(cp, arrays[0])))
+    if access == "write":
+        return float((arrays[0] != 0x3F800000).any())
+    if access == "copy":
+        return float((arrays[0] != arrays[1]).any())
+    a, b, c = (x.view("float32")[: 2**26] for x in arrays)
+    return float(cp.abs(a - (b + cp.float32(0.5) * c)).max())
