@@ -94,6 +94,23 @@ def test_measured_time_gives_mfu_mbu_and_the_gap(run) -> None:
     assert found["mbu"] == pytest.approx(moved / 1e-4 / 3.35e12, rel=1e-6)  # type: ignore[index]
 
 
+def test_a_measured_rate_below_the_limit_is_a_no(run) -> None:
+    line = "place params=8e9,weight_bytes=4.6e9 --on h100-sxm5-80gb --measured-tokens-per-s 480"
+    assert run(f"{line} --json").json["measured"]["mbu"] == pytest.approx(0.659, rel=1e-3)  # type: ignore[index]
+    assert run(f"{line} --fail-below mbu=0.6").code == 0
+    told = run(f"{line} --fail-below mbu=0.7")
+    assert (told.code, "mbu is 0.659" in told.err) == (1, True)
+
+
+def test_tensor_parallelism_puts_the_collectives_on_the_link(run) -> None:
+    found = run("place llama-3.1-70b --on h100-sxm5-80gb --tp 8 --batch 64 --json").json
+    reduced = [o for o in found["operators"] if o["link_bytes"]]  # type: ignore[attr-defined]
+    # two all-reduces a layer, each 2 (tp - 1) / tp of 64 x 8192 16-bit values
+    assert sum(o["count"] for o in reduced) == 160
+    assert reduced[0]["link_bytes"] == 2 * 7 / 8 * 64 * 8192 * 2
+    assert reduced[0]["bound"] == "link"
+
+
 def test_a_ratio_above_one_is_a_finding(run) -> None:
     told = run("place gemm:M=4096,K=4096,N=4096 --on a100-sxm4-80gb --measured-s 0.0001 --json")
     assert "above the dense" in str(told.json["measured"])
@@ -128,6 +145,9 @@ BAD = [
     (f"{PLACE} --measured-s 3ms2", "not a unit of s"),
     (f"{PLACE} --measured-s 0", "above 0"),
     (f"{PLACE} --tp 0", "0"),
+    (f"{PLACE} --fail-below mbu=0.6", "compares a measured time"),
+    (f"{PLACE} --fail-below mub=0.6 --measured-s 1", "did you mean"),
+    (f"{PLACE} --measured-tokens-per-s 5 --measured-s 1", "not both"),
     (f"{PLACE} --plot picture.gif", ".png or .svg"),
     ("place llama-2-7b --on a100-sxm4-80gb,memory=2.0", "no unit"),
     ("place llama-2-7b --on a100-sxm4-80gb,memroy=2.0TB/s", "did you mean 'memory'"),

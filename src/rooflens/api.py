@@ -48,6 +48,8 @@ class Question:
     fused: bool = True
     mask: Mask = "causal"
     tp: int = 1
+    ep: int = 1
+    dp: int = 1
     link: str | None = None
     measured_s: float | None = None
 
@@ -108,7 +110,7 @@ def _answer_alone(question: Question, there: Machine) -> Answer:
 
 
 def _answer_model(question: Question, there: Machine) -> Answer:
-    priced = model(question.what, question.attention, fused=question.fused, links=question.tp > 1)
+    priced = model(question.what, question.attention, fused=question.fused, links=question.tp > 1 or question.ep > 1)
     asked = _step(question)
     own, assumed = workload.own_dtype(priced)
     stored = workload.precision(own, question.weights, question.kv, priced.stored)
@@ -117,7 +119,8 @@ def _answer_model(question: Question, there: Machine) -> Answer:
     operators = tuple(workload.operators(priced, asked, precision))
     step = {
         "phase": asked.phase, "batch": float(asked.batch), "tokens": float(asked.tokens),
-        "context": float(asked.context), "tp": float(asked.tp), "attention": question.attention,
+        "context": float(asked.context), "tp": float(asked.tp), "ep": float(asked.ep), "dp": float(asked.dp),
+        "attention": question.attention,
     }  # fmt: skip
     return _answer(question, there, operators, precision, step, notes)
 
@@ -136,10 +139,11 @@ def _answer(
 
 
 def _step(question: Question) -> Step:
+    how = {"mask": question.mask, "tp": question.tp, "ep": question.ep, "dp": question.dp}
     if question.phase == "decode":
-        return workload.decode(question.batch, question.context or DEFAULT_TOKENS, mask=question.mask, tp=question.tp)
+        return workload.decode(question.batch, question.context or DEFAULT_TOKENS, **how)
     prompt = question.prompt or question.context or DEFAULT_TOKENS
-    return workload.prefill(question.batch, prompt, question.context or prompt, mask=question.mask, tp=question.tp)
+    return workload.prefill(question.batch, prompt, question.context or prompt, **how)
 
 
 def _machine(name: str) -> Machine:

@@ -14,12 +14,13 @@ from rooflens import artefacts
 from rooflens.api import machine
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
 from rooflens.cli.options import json_flag, lang
-from rooflens.cli.printing import bar, emit, say
+from rooflens.cli.printing import bar, emit, say, table
 from rooflens.lab.extension import extension
 from rooflens.lab.interpretation import Other
 from rooflens.lab.run import Request, keep, lab, writable
 from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
 from rooflens.roofline.profile import Profile
+from rooflens.units import percent, show
 
 COMPARE = "h100-sxm5-80gb"
 
@@ -60,9 +61,12 @@ def command(
     """How fast is this machine, and where do LLM operators land on it?"""
     writable(out)
     added = extension(artefacts.read_json(extra), str(extra)) if extra else None
-    other, progress, kept = _other(compare), bar(), Kept()
+    durations_s: dict[str, float] = {}
+    other, progress, kept = _other(compare), bar(durations_s), Kept()
     profile = artefacts.load(given, Profile, PROFILE_SCHEMA) if given else _measured(out, measuring, progress, kept)
-    request = Request(out, _command(), other, profile.seed, lang, measuring.get("checkpoint"), price_per_hour, added)
+    request = Request(
+        out, _command(), other, profile.seed, lang, measuring.get("checkpoint"), price_per_hour, added, durations_s
+    )
     answer = lab(request, profile, lambda name, fraction: progress(name, 0.95 + 0.05 * fraction))
     if not given:
         remember(profile)
@@ -96,6 +100,22 @@ def _command() -> str:
 def _show(answer: dict[str, Any]) -> None:
     folder = Path(answer["folder"])
     emit((folder / "interpretation.md").read_text())
+    emit(_cells(artefacts.read_json(folder / "decode_attention.json")["cells"]) + "\n")
     for check in answer["checks"]:
         emit(f"{check['state']:>15}  {check['name']}: {check['why']}")
     emit(f"\nartefacts: {folder}/  (open roofline.png)")
+
+
+def _cells(cells: list[dict[str, Any]]) -> str:
+    """Decode attention, a line a cell, with how often each was repeated."""
+    rows = [
+        [
+            f"{c['dtype']} S={c['context']}", show(c["time_s"], "s"), str(c["count"]),
+            show(c["achieved_bytes_per_s"], "B/s"), percent(c["share_of_attainable"]), percent(c["share_of_peak"]),
+            c["regime"] if c["trusted"] else f"not trusted: {c['why_not']}",
+        ]
+        for c in cells
+    ]  # fmt: skip
+    return table(
+        ["decode attention", "median", "repetitions", "cache read at", "of attainable", "of peak", "regime"], rows
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rooflens.errors import RooflensError
+from rooflens.workload import Phase
 
 F = Callable[..., Any]
 MOST_POINTS = 4096
@@ -26,7 +27,7 @@ on = click.option(
 
 
 def step_options(function: F) -> F:
-    """--phase, --batch, --context, --prompt, --mask, --attention, --tp, --link: the step."""
+    """--phase, --batch, --context, --prompt, --mask, --attention, --tp, --ep, --dp, --link: the step."""
     for option in (
         click.option("--phase", default="decode", show_default=True, help="decode, prefill, or both: decode,prefill."),
         click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
@@ -41,6 +42,8 @@ def step_options(function: F) -> F:
             help="How attention's kernels are built.",
         ),
         click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing each layer."),
+        click.option("--ep", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing the experts."),
+        click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help="Replicas sharing the batch."),
         click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link that collectives use."),
     )[::-1]:
         function = option(function)
@@ -58,23 +61,23 @@ def format_options(function: F) -> F:
     return function
 
 
-def sizes(text: str | None, name: str) -> list[float | None]:
+def sizes(text: str, name: str) -> list[float]:
     """`16`, `1,16` or `1:512` (doubling) or `1:512:1` (by steps) as numbers. Raises RooflensError naming the option."""
-    if text is None:
-        return [None]
-    found: list[float | None] = []
+    found: list[float] = []
     for part in text.split(","):
         found += _range(part, name) if ":" in part else [_size(part, name)]
     return found
 
 
-def phases(text: str) -> list[str]:
+def phases(text: str) -> list[Phase]:
     """`decode,prefill` as a list of phases."""
     found = [part.strip() for part in text.split(",")]
+    phases: list[Phase] = []
     for phase in found:
         if phase not in ("decode", "prefill"):
             raise RooflensError(f"--phase {phase!r}: expected decode, prefill or both, as decode,prefill")
-    return found
+        phases.append("decode" if phase == "decode" else "prefill")
+    return phases
 
 
 def _range(part: str, name: str) -> list[float]:

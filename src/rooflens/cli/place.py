@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ from rooflens import artefacts
 from rooflens.api import Answer, Question, answer, machine
 from rooflens.cli.options import format_options, json_flag, on, phases, sizes, step_options
 from rooflens.cli.printing import emit, table
-from rooflens.errors import RooflensError
+from rooflens.errors import AnswerIsNo, RooflensError, Unknown
 from rooflens.records import encode
-from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.placement import SCHEMA, Measured, Placement, Total
 from rooflens.roofline.points import Point
 from rooflens.units import parse, percent, show
+from rooflens.workload import Phase
 
 
 @click.command(
@@ -29,39 +31,93 @@ from rooflens.units import parse, percent, show
 @step_options
 @format_options
 @click.option("--measured-s", help="What a clock said, as '7.9 ms' or plain seconds: adds MFU, MBU and the gap.")
+@click.option(
+    "--measured-tokens-per-s", type=click.FloatRange(0, min_open=True), help="The same, as tokens/s over the batch."
+)
+@click.option(
+    "--fail-below",
+    multiple=True,
+    metavar="NAME=RATIO",
+    help="Exit 1 under this: mbu=0.6, mfu=0.4 (needs a measured time).",
+)
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline with these operators (.png or .svg).")
 @click.option("--explain", is_flag=True, help="Show rows, formula, ceilings and sources.")
 @json_flag
 def command(
     model: str, on: str, phase: str, batch: str, context: str | None, plot: Path | None, explain: bool, as_json: bool,
-    measured_s: str | None, **asked: Any,
+    measured_s: str | None, measured_tokens_per_s: float | None, fail_below: tuple[str, ...], **asked: Any,
 ) -> None:  # fmt: skip
     """Where does each operator of MODEL land under the roofs of a machine?
 
     MODEL is a catalogue name, a config.json, or one operator: gemm:M=16,K=4096,N=14336.
     """
+    limits = _limits(fail_below)
+    if limits and measured_s is None and measured_tokens_per_s is None:
+        raise RooflensError("--fail-below compares a measured time: give --measured-s or --measured-tokens-per-s")
     there = machine(on)
-    grid = itertools.product(phases(phase), sizes(batch, "batch"), sizes(context, "context"))
+    contexts = sizes(context, "context") if context else [None]
     answers = [
-        answer(Question(model, phase=p, batch=b, context=c, measured_s=_seconds(measured_s), **asked), there)  # type: ignore[arg-type]
-        for p, b, c in grid
+        answer(
+            Question(
+                model,
+                phase=p,
+                batch=b,
+                context=c,
+                measured_s=_measured_s(measured_s, measured_tokens_per_s, p, b),
+                **asked,
+            ),
+            there,
+        )
+        for p, b, c in itertools.product(phases(phase), sizes(batch, "batch"), contexts)
     ]
     if plot is not None:
         _draw(plot, answers)
     if as_json:
         found = [encode(a.placement) for a in answers]
         emit(artefacts.to_json(found[0] if len(found) == 1 else {"steps": found}, SCHEMA))
-        return
-    emit("\n\n".join(_shown(a, explain) for a in answers))
+    else:
+        emit("\n\n".join(_shown(a, explain) for a in answers))
+    _judge(limits, answers)
 
 
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
+def _measured_s(seconds: str | None, tokens_per_s: float | None, phase: Phase, batch: float) -> float | None:
+    """The time of one step: as given, or one token of every sequence at this rate."""
+    if tokens_per_s is None:
+        return None if seconds is None else _seconds(seconds)
+    if seconds is not None:
+        raise RooflensError("give --measured-s or --measured-tokens-per-s, not both")
+    if phase != "decode":
+        raise RooflensError("--measured-tokens-per-s is a decode rate; give a prefill's time as --measured-s")
+    return batch / tokens_per_s
+
+
+def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return parse(text, "s")
+
+
+def _limits(asked: tuple[str, ...]) -> dict[str, float]:
+    limits = {}
+    for text in asked:
+        name, _, value = text.partition("=")
+        if name not in ("mfu", "mbu"):
+            raise Unknown("ratio", name, ("mfu", "mbu"))
+        try:
+            limits[name] = float(value)
+        except ValueError:
+            raise RooflensError(f"--fail-below {text!r}: write a ratio, as {name}=0.6") from None
+    return limits
+
+
+def _judge(limits: dict[str, float], answers: list[Answer]) -> None:
+    """Raises AnswerIsNo when a measured ratio is under its limit."""
+    for measured in [a.placement.measured for a in answers if a.placement.measured]:
+        for name, least in limits.items():
+            found = getattr(measured, name)
+            if found < least:
+                raise AnswerIsNo(f"{name} is {found:.4g}, under the {least:g} asked for")
 
 
 def _shown(answered: Answer, explain: bool) -> str:
@@ -162,8 +218,15 @@ def _draw(path: Path, answers: list[Answer]) -> None:
     if path.suffix not in (".png", ".svg"):
         raise RooflensError(f"--plot {path}: the name must end in .png or .svg")
     points = [p for a in answers for p in _points(a, several=len(answers) > 1)]
-    figure = draw(answers[0].machine, points, title=f"{answers[0].placement.model} on {answers[0].placement.machine}")
+    links = any(o.cost.link_bytes for a in answers for o in a.operators)
+    there = answers[0].machine if links else replace(answers[0].machine, ceilings=_without_links(answers[0].machine))
+    figure = draw(there, points, title=f"{answers[0].placement.model} on {answers[0].placement.machine}")
     artefacts.write_bytes(path, render(figure, path.suffix[1:]))
+
+
+def _without_links(there: Machine) -> tuple[Ceiling, ...]:
+    """One device sends nothing: its link slopes would bound no point of the picture."""
+    return tuple(c for c in there.ceilings if c.kind != "link")
 
 
 def _points(answered: Answer, *, several: bool) -> list[Point]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 import click
@@ -37,12 +38,17 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def bar() -> Callable[[str, float], None]:
-    """A progress bar on standard error: one moving line on a terminal, else one line a stage."""
-    moving, last = sys.stderr.isatty(), ""
+def bar(durations_s: dict[str, float] | None = None) -> Callable[[str, float], None]:
+    """A progress bar on standard error: one moving line on a terminal, else one line a stage.
+
+    durations_s is filled with the seconds that each stage took.
+    """
+    moving, last, began = sys.stderr.isatty(), "", time.monotonic()
 
     def show(name: str, fraction: float) -> None:
-        nonlocal last
+        nonlocal last, began
+        if durations_s is not None and last and name != last:
+            durations_s[last], began = round(time.monotonic() - began, 3), time.monotonic()
         if moving:
             done = round(30 * min(max(fraction, 0.0), 1.0))
             line = f"\r[{'#' * done}{'.' * (30 - done)}] {100 * fraction:3.0f} %  {name[:40]:<40}"

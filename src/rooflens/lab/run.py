@@ -52,6 +52,7 @@ class Request:
     checkpoint: str | None = None
     price_per_hour: float | None = None
     extension: Extension | None = None
+    durations_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,6 @@ class Staged:
 
     out: Path
     folder: Path = field(init=False)
-    durations_s: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder = self.out / STAGING
@@ -147,7 +147,7 @@ def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[
         "seed": profile.seed,
         "started": profile.started,
         "duration_s": profile.duration_s,
-        "durations_s": dict(staged.durations_s),
+        "durations_s": dict(request.durations_s),
         "complete": profile.complete,
         "versions": {"rooflens": __version__, "python": platform.python_version(), **profile.versions},
         "machine": profile.device.title,
