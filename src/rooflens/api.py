@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rooflens import artefacts, catalogue, models, readers, workload
+from rooflens import artefacts, catalogue, models, workload
 from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
@@ -25,9 +25,10 @@ from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator, overridden
 from rooflens.roofline.math import resolve
 from rooflens.roofline.placement import Placement, conventions, placement
-from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
-from rooflens.roofline.profile import Profile
 from rooflens.workload import Mask, Operator, Phase, Step
+
+if TYPE_CHECKING:
+    from rooflens.roofline.profile import Profile
 
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 
@@ -84,6 +85,10 @@ def model(name: str, attention: AttentionForm = "flash", *, fused: bool = True, 
     Where tensors are there, they say what is stored. Raises Unknown for a name, RooflensError for any other file.
     """
     choices = Choices(attention, fused, links)
+    if name in models.known():
+        return models.named(name, choices)
+    from rooflens import readers
+
     return readers.model(Path(name), choices) if readers.is_path(name) else models.named(name, choices)
 
 
@@ -149,9 +154,15 @@ def _step(question: Question) -> Step:
 def _machine(name: str) -> Machine:
     path = Path(name)
     if name == "here":
-        return artefacts.load(artefacts.here(), Profile, PROFILE_SCHEMA).machine("here")
+        return _profile(artefacts.here()).machine("here")
     if path.suffix == ".json":
-        return artefacts.load(path, Profile, PROFILE_SCHEMA).machine(name)
+        return _profile(path).machine(name)
     if path.suffix == ".toml":
         return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name), "assumed")
     return from_accelerator(catalogue.accelerator(name))
+
+
+def _profile(path: Path) -> Profile:
+    from rooflens.roofline.profile import SCHEMA, Profile
+
+    return artefacts.load(path, Profile, SCHEMA)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +20,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     Raises RooflensError when the folder cannot be written or the disk is full; the old file is then untouched.
     """
+    import tempfile
+
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,13 +89,17 @@ def load(path: Path, cls: type[T], schema: str) -> T:
 
 
 def here() -> Path:
-    """Where the last trusted profile of this machine is kept (`--on here`)."""
-    home = os.environ.get("XDG_DATA_HOME") or Path(os.environ.get("HOME") or tempfile.gettempdir()) / ".local/share"
-    return Path(home) / "rooflens" / "profile.json"
+    """Where the last trusted profile of this machine is kept (`--on here`). Raises RooflensError without a home."""
+    data, home = os.environ.get("XDG_DATA_HOME"), os.environ.get("HOME")
+    if not data and not home:
+        raise RooflensError("`here` is kept in the home folder, and neither HOME nor XDG_DATA_HOME is set")
+    return (Path(data) if data else Path(home or "") / ".local/share") / "rooflens" / "profile.json"
 
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hex."""
+    import hashlib
+
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
