@@ -136,10 +136,9 @@ def _shown(answered: Answer, explain: bool) -> str:
 
 
 def _title(placed: Placement) -> str:
-    step = ", ".join(
-        f"{k} {v:g}" if isinstance(v, float) else str(v) for k, v in placed.step.items() if k != "operator"
-    )
-    return f"{placed.model} on {placed.machine}" + (f": {step}" if step else "")
+    dull = {"operator", *(k for k in ("tokens", "tp", "ep", "dp") if placed.step.get(k) == 1)}
+    said = [f"{k} {v:g}" if isinstance(v, float) else str(v) for k, v in placed.step.items() if k not in dull]
+    return f"{placed.model} on {placed.machine}" + (f": {', '.join(said)}" if said else "")
 
 
 def _operators(placed: Placement) -> str:
