@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from rooflens.arrays import Number
-from rooflens.dtypes import Dtype
+from rooflens.dtypes import DTYPES, Dtype
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Part, Row
 
@@ -72,7 +72,8 @@ class Precision:
     """What is stored and what is computed, part by part.
 
     weights, kv, activations: the stored formats; `stored_parts` holds the parts that differ from `weights` (a head left
-    in 16 bit, say). `math`: the format each part is computed in, "" standing for all others.
+    in 16 bit, say). `math`: the format each part is computed in, "" standing for all others. `state`: recurrent states;
+    the positions that a short convolution remembers are stored as the activations.
     """
 
     weights: Dtype
@@ -80,6 +81,7 @@ class Precision:
     activations: Dtype
     stored_parts: Mapping[str, Dtype] = field(default_factory=dict)
     math: Mapping[str, str] = field(default_factory=dict)
+    state: Dtype = DTYPES["fp32"]
 
     def stored(self, part: Part) -> Dtype:
         """The format the weights of this part are stored in."""
@@ -133,6 +135,8 @@ def kernels(rows: Iterable[Row]) -> list[tuple[Row, ...]]:
 def _stored_bytes(row: Row, precision: Precision) -> float:
     if row.home == "kv":
         return precision.kv.bytes
-    if row.home in ("act", "link"):
+    if row.home == "state" and row.part != "conv":
+        return precision.state.bytes
+    if row.home in ("act", "link", "state"):
         return precision.activations.bytes
     return precision.stored(row.part).bytes

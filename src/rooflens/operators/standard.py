@@ -37,27 +37,37 @@ def norm(name: str, width: str = "D", tokens: str = "B T", *, layer_norm: bool =
     return Row(name, f"{tokens} {width}, {last} -> {tokens} {width}", "weight", "norm", "w", flops, rides=True)
 
 
+def wide_norm(name: str, width: str) -> Row:
+    """RMS norm with a weight for each value of several factors (all heads at once), riding with its neighbour."""
+    return Row(name, f"B T {width}, {width} -> B T {width}", "weight", "norm", "w", RMS_NORM_FLOPS, rides=True)
+
+
 def vector(name: str, spec: str, flops_per_point: float) -> Row:
     """Element-wise work that stays on chip, riding with the row before."""
     return Row(name, spec, "none", "elementwise", "", flops_per_point, rides=True)
 
 
-def attention(form: AttentionForm = "flash") -> tuple[Row, ...]:
-    """Grouped-query attention over a cache: scores, softmax, values.
+def attention(form: AttentionForm = "flash", value_width: str = "W") -> tuple[Row, ...]:
+    """Grouped-query attention over a cache: scores, softmax, values. value_width: the letter of a value head.
 
     flash: one kernel, the scores stay on chip. unfused: three kernels, the scores are written, read, normalised,
     written and read again. fused-softmax: two kernels, the scores are written and read once.
     """
-    scores, values = "B T K G W, B [S] K W -> B T K G P", "B T K G P, B [S] K W -> B T K G W"
-    soft = "B T K G P -> B T K G P"
+    scores, last = "B T K G W, B [S] K W -> B T K G P", value_width
+    values = f"B T K G P, B [S] K {last} -> B T K G {last}"
     fused = form == "flash"
     return (
         Row("attention" if fused else "scores", scores, "kv", "attend", "xw" if fused else "xwy"),
-        Row(
-            "softmax", soft, "none", "elementwise", "xy" if form == "unfused" else "", SOFTMAX_FLOPS, form != "unfused"
-        ),
+        softmax(form, "B T K G P"),
         Row("values", values, "kv", "attend", "wy" if fused else "xwy", rides=fused),
     )
+
+
+def softmax(form: AttentionForm, scores: str) -> Row:
+    """The softmax of an attention: a kernel of its own only where nothing is fused."""
+    alone = form == "unfused"
+    touches = "xy" if alone else ""
+    return Row("softmax", f"{scores} -> {scores}", "none", "elementwise", touches, SOFTMAX_FLOPS, rides=not alone)
 
 
 ALONE: dict[str, Row] = {
