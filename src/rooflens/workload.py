@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rooflens.arrays import Number, all_of, letter, maximum, minimum
 from rooflens.dtypes import SIXTEEN_BIT, Dtype, dtype
 from rooflens.errors import RooflensError
-from rooflens.models import Block, Model, Stored
+from rooflens.models import Block, Model, Stored, rebuilt
+from rooflens.models.model import Local
 from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
+from rooflens.operators.experts import experts_touched, ranks_touched
 from rooflens.operators.letters import shard
-from rooflens.operators.rows import Part, Row
+from rooflens.operators.rows import Part, Row, product
 
 Phase = Literal["decode", "prefill"]
 Mask = Literal["causal", "full"]
 LettersOf = Callable[[Model, "Step", Block], dict[str, Number]]
-WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm")
+WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """What runs at once. Letters may be arrays.
 
-    batch: sequences. tokens: new tokens each. context: positions in the cache once those tokens are in it.
-    logits: logits a sequence. tp: devices that share every layer.
+    batch: sequences, over all replicas. tokens: new tokens each. context: positions in the cache once those tokens are
+    in it. logits: logits a sequence, 0 where a part of a prompt needs none. tp: devices that share every layer. dp:
+    replicas of such a group, sharing the batch. ep: devices over which experts are spread whole; 1: every replica has
+    them all. routing_skew: how uneven routing is, see operators.experts.
     """
 
     phase: Phase
@@ -35,6 +39,20 @@ class Step:
     logits: Number = 1.0
     mask: Mask = "causal"
     tp: int = 1
+    ep: int = 1
+    dp: int = 1
+    routing_skew: float = 0.0
+
+    @property
+    def layout(self) -> str:
+        """What may not differ between steps that are priced together: the devices, and whether the head runs."""
+        spread = f"tp {self.tp}" + (f", ep {self.ep}, dp {self.dp}" if self.ep * self.dp > 1 else "")
+        return spread if self.heads else f"{spread}, no logits"
+
+    @property
+    def heads(self) -> bool:
+        """Whether any logits are asked for."""
+        return not all_of(self.logits == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,49 +78,112 @@ def prefill(batch: Any = 1, prompt: Any = 1, context: Any = None, **more: Any) -
     return _checked(Step("prefill", letter(batch), letter(prompt), letter(context), 1.0, **more))
 
 
-def operators(model: Model, step: Step, precision: Precision, letters_of: LettersOf | None = None) -> list[Operator]:
-    """The step as a list of kernels, each counted on one device, in its letters or those of `letters_of`."""
-    if step.tp > 1 and not model.choices.links:
-        raise RooflensError("several devices need the model built with links=True, or its collectives are not counted")
+def chunked(prompt: int, chunk: int, prefix: int = 0, batch: float = 1, **more: Any) -> tuple[Step, ...]:
+    """The prefill of a prompt behind a cached prefix, `chunk` tokens at a time; only the last part gives logits."""
+    if chunk < 1:
+        raise RooflensError(f"chunk must be at least 1, not {chunk}")
+    ends = [*range(chunk, prompt, chunk), prompt]
+    starts = [0, *ends[:-1]]
+    steps = (prefill(batch, end - start, prefix + end, **more) for start, end in zip(starts, ends, strict=True))
+    return tuple(replace(step, logits=1.0 if end == prompt else 0.0) for step, end in zip(steps, ends, strict=True))
+
+
+def accepted(tokens: Number, acceptance: float) -> Number:
+    """Tokens that a step with `tokens` new ones a sequence yields when all but the first were drafted.
+
+    1 + a + a^2 + ... = (1 - a^T) / (1 - a): a draft counts when it and all before it are accepted, each with chance a.
+    Not counted: what drafting costs.
+    """
+    if not 0 <= acceptance <= 1:
+        raise RooflensError(f"an acceptance rate lies between 0 and 1, not at {acceptance:g}")
+    return tokens if acceptance == 1 else (1 - acceptance**tokens) / (1 - acceptance)
+
+
+def suited(model: Model, phase: Phase) -> Model:
+    """The model with the kernels that engines pick in this phase: prefill expands latents and scans in chunks."""
+    late = phase == "prefill"
+    wanted = {"mla": "expanded" if late else "absorbed", "scan": "chunks" if late else "steps"}
+    differs = any(getattr(model.choices, choice) != form for choice, form in wanted.items())
+    return rebuilt(model, **wanted) if differs and {"R", "Hs"} & set(model.letters) else model
+
+
+def operators(
+    model: Model, steps: Step | Sequence[Step], precision: Precision, letters_of: LettersOf | None = None
+) -> list[Operator]:
+    """A step as a list of kernels, each counted on one device, in its letters or those of `letters_of`.
+
+    Several steps (a chunk of a prompt and the decodes beside it, say) run as one pass: every kernel works on the tokens
+    of all of them and reads its weights once. A kernel over nothing, like a collective of one device, is not there.
+    """
+    together = (steps,) if isinstance(steps, Step) else tuple(steps)
+    _check_devices(model, together)
+    tokens = sum((step.batch * step.tokens for step in together), 0.0)
+    made = letters_of or (lambda model, step, block: letters(model, step, block, tokens))
     found = []
     for block in model.blocks:
-        sizes = (letters_of or letters)(model, step, block)
-        found += [_operator(rows, block, sizes, precision) for rows in kernels(block.rows)]
+        if block.kind != "head" or any(step.heads for step in together):
+            sizes = [made(model, step, block) for step in together]
+            found += [
+                _operator(rows, block, sizes, precision) for rows in kernels(block.rows) if _runs(rows[0], sizes[0])
+            ]
     return found
 
 
-def letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
-    """The letters of one block in this step, as one device sees them."""
-    return {**fixed_letters(model, step, block), **moving_letters(step, block)}
+def letters(model: Model, step: Step, block: Block, tokens: Number | None = None) -> dict[str, Number]:
+    """The letters of one block in this step, as one device sees them; `tokens`: those of the whole pass."""
+    return {**fixed_letters(model, step, block), **moving_letters(model, step, block, tokens)}
 
 
 def fixed_letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
     """The letters that no batch, prompt or context changes: the architecture's, split over the devices."""
-    return {**shard(block.with_letters(model.letters), tp=step.tp), "Z": 2.0 * (step.tp - 1) / step.tp}
+    whole = block.with_letters(model.letters)
+    scattered = step.ep > 1 and step.dp > 1 and "A" in whole
+    sent = ranks_touched(float(step.ep), float(whole["A"])) / step.tp if scattered else 0.0
+    return {**shard(whole, step.tp, step.ep, step.dp), "Z": 2.0 * (step.tp - 1) / step.tp, "Ze": sent}
 
 
-def moving_letters(step: Step, block: Block) -> dict[str, Number]:
+def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None = None) -> dict[str, Number]:
     """The letters that the step sets. Costs are sums of products of them: roofline.bound counts on it."""
-    touched, attended = positions(step, block.window)
-    return {"B": step.batch, "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
+    touched, attended = positions(step, block.window, block.local)
+    found = {"B": step.batch / step.dp, "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
+    if block.local == "selection":
+        found["Si"], found["Pi"] = positions(step, None)
+    whole = block.with_letters(model.letters)
+    if "E" in whole:
+        seen = (step.batch * step.tokens if tokens is None else tokens) / (1 if step.ep > 1 else step.dp)
+        everywhere = experts_touched(float(whole["E"]), float(whole["A"]), seen, step.routing_skew)
+        found["X"] = maximum([everywhere / step.ep, 1.0])
+    return found
 
 
-def positions(step: Step, window: float | None) -> tuple[Number, Number]:
+def positions(step: Step, window: float | None, local: Local = "window") -> tuple[Number, Number]:
     """Positions touched, and attended to on average by the new tokens.
 
-    Token i of T sees min(C - T + i, window) positions under a causal mask (C = context), all C under a full one.
-    A window of w is read back to the first new token's reach: min(C, T + w - 1).
+    Token i of T sees C - T + i positions under a causal mask (C = context), all C under a full one, and no more than a
+    window or selection of w. A window is read back to the first new token's reach: min(C, T + w - 1); of a selection
+    each token makes its own: min(C, T w); a chunk starts anew at every multiple of w.
     """
     context, tokens = step.context, step.tokens
-    if step.mask == "full":
-        touched = context if window is None else minimum([context, window])
-        return touched, touched
     before = context - tokens
     if window is None:
-        return context, before + (tokens + 1) / 2
+        return context, context if step.mask == "full" else before + (tokens + 1) / 2
+    if local == "chunk":
+        start = window * (before // window)
+        return context - start, (_in_chunks(context, window) - _in_chunks(before, window)) / tokens
+    if step.mask == "full":
+        touched = minimum([context, window])
+        return touched, touched
     rising = minimum([maximum([window - before, 0.0]), tokens])
     seen = rising * before + rising * (rising + 1) / 2 + (tokens - rising) * window
-    return minimum([context, tokens + window - 1]), seen / tokens
+    reached = tokens * window if local == "selection" else tokens + window - 1
+    return minimum([context, reached]), seen / tokens
+
+
+def _in_chunks(position: Number, chunk: float) -> Number:
+    """Positions attended to by all tokens up to this one: 1 + 2 + ... + w in every whole chunk."""
+    whole = position // chunk
+    rest = position - whole * chunk
+    return whole * chunk * (chunk + 1) / 2 + rest * (rest + 1) / 2
 
 
 def beyond(model: Model, step: Step) -> tuple[str, ...]:
@@ -139,9 +220,26 @@ def precision(own: Dtype, weights: str | None = None, kv: str | None = None, sto
     return Precision(wanted, dtype(kv) if kv else act, act, dict.fromkeys(wide, act))
 
 
-def _operator(rows: tuple[Row, ...], block: Block, sizes: dict[str, Number], stored: Precision) -> Operator:
-    cost = total(cost_of(row, sizes, stored) for row in rows)
-    return Operator(rows[0].name, block.count, cost, rows, block.kind, sizes)
+def _operator(rows: tuple[Row, ...], block: Block, sizes: list[dict[str, Number]], stored: Precision) -> Operator:
+    costs = [total(cost_of(row, one, stored) for row in rows) for one in sizes]
+    cost = costs[0]
+    if len(costs) > 1:
+        cost = replace(total(costs), weight_bytes=costs[0].weight_bytes, launches=costs[0].launches)
+    return Operator(rows[0].name, block.count, cost, rows, block.kind, sizes[0])
+
+
+def _runs(row: Row, sizes: Mapping[str, Number]) -> bool:
+    return row.home != "link" or not all_of(product(row.operands[1], sizes) == 0)
+
+
+def _check_devices(model: Model, steps: Sequence[Step]) -> None:
+    if not steps:
+        raise RooflensError("a pass needs at least one step")
+    layouts = sorted({(step.tp, step.ep, step.dp, step.routing_skew) for step in steps})
+    if len(layouts) > 1:
+        raise RooflensError("steps of one pass run on the same devices, with the same routing")
+    if max(layouts[0][:3]) > 1 and not model.choices.links:
+        raise RooflensError("several devices need the model built with links=True, or its collectives are not counted")
 
 
 def _checked(step: Step) -> Step:
@@ -157,6 +255,13 @@ def _checked(step: Step) -> Step:
         raise RooflensError(
             "context counts the new tokens too, so it cannot be smaller than the prompt (prefix + prompt)"
         )
-    if step.tp < 1:
-        raise RooflensError(f"tp must be at least 1, not {step.tp}")
+    for name in ("tp", "ep", "dp"):
+        if getattr(step, name) < 1:
+            raise RooflensError(f"{name} must be at least 1, not {getattr(step, name)}")
+    if step.tp * step.dp % step.ep:
+        raise RooflensError(
+            f"ep {step.ep} must divide tp x dp = {step.tp * step.dp}: experts are spread over these devices"
+        )
+    if step.routing_skew < 0:
+        raise RooflensError(f"routing_skew must be at least 0 (even routing), not {step.routing_skew:g}")
     return step

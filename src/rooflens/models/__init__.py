@@ -5,39 +5,46 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
-from rooflens.errors import RooflensError, Unknown
-from rooflens.models import dense
+from rooflens.errors import RooflensError, Unknown, near
 from rooflens.models.config import Config
+from rooflens.models.dialects import common
 from rooflens.models.model import Block, Choices, Model
 from rooflens.models.quantised import Stored, stored
+from rooflens.models.refused import REFUSED
+from rooflens.models.shapes import SHAPES, Shape
+from rooflens.models.wrappers import Unwrapped, unwrap
 
 __all__ = ["Block", "Choices", "Model", "Stored", "from_config", "known", "named", "rebuilt"]
 
 DEFAULT = Choices()
+_DRAFTS = "{} multi-token-prediction layers: left out, as they do not run in a plain step"
 
 
 def from_config(data: Mapping[str, Any], name: str, choices: Choices = DEFAULT, where: str | None = None) -> Model:
-    """A model from the facts of its config.json.
+    """A model from the facts of its config.json; of a model that holds a language model, that one.
 
     Raises BadFile listing every fault, RooflensError for a model_type that is not modelled (never read as another).
     """
-    config = Config(data, where or name)
-    family = config.text("model_type", "")
-    if family not in dense.FAMILIES:
-        raise RooflensError(_not_modelled(family, where or name))
-    features = dense.FAMILIES[family]
-    sizes = dense.letters(config, features)
+    where = where or name
+    found = unwrap(data, where)
+    shape = _shape(found.family, where)
+    config = _config(found, where)
+    sizes = shape.letters(config)
     config.close()
-    blocks = dense.blocks(config, features, sizes, choices)
-    dtype, context = config.text("dtype", ""), config.size("context", 0)
+    blocks = shape.blocks(config, sizes, choices)
+    dtype, context, state = config.text("dtype"), config.size("context", 0), config.text("state_dtype", "float32")
+    drafts = config.setting("drafts")
     config.close()
-    quantised = stored(data, where or name, int(sizes["L"]), int(sizes["D"]))
+    quantised = stored(config.data, where, int(sizes["L"]), int(sizes["D"]))
     return Model(
-        name, family, sizes, blocks, dtype, dict(data), choices, context or None,
-        warnings=quantised.warnings if quantised else (), stored=quantised,
+        name, found.family, sizes, blocks, dtype, dict(data), choices, context or None,
+        warnings=(*config.notes(), *(quantised.warnings if quantised else ())),
+        not_modelled=(*found.left_out, *([_DRAFTS.format(drafts)] if drafts else [])),
+        stored=quantised, state_dtype=state,
     )  # fmt: skip
 
 
@@ -64,7 +71,26 @@ def _data() -> Any:
     return resources.files("rooflens.models") / "data"
 
 
-def _not_modelled(family: str, where: str) -> str:
-    if not family:
-        return f"{where}: model_type is missing, so the architecture is not known; is this a model's config.json?"
-    return f"{where}: model_type {family!r} is not modelled; modelled are: {', '.join(sorted(dense.FAMILIES))}"
+def _shape(family: str, where: str) -> Shape:
+    if family in SHAPES:
+        return SHAPES[family]
+    why = REFUSED.get(family)
+    if why:
+        raise RooflensError(f"{where}: model_type {family!r} is not modelled: it has {why}")
+    close = near(family, SHAPES)
+    hint = f" (nearest: {', '.join(close)})" if close else ""
+    raise RooflensError(f"{where}: model_type {family!r} is not modelled, and no other is put in its place{hint}")
+
+
+def _config(found: Unwrapped, where: str) -> Config:
+    """The language model's facts in common words, those that its file left to its class filled in."""
+    defaults = _classes().get(found.family, {})
+    left = {key: value for key, value in defaults.items() if found.nested and key not in found.facts}
+    return Config(common(found.family, {**left, **found.facts}), where, defaults, left)
+
+
+@cache
+def _classes() -> dict[str, dict[str, Any]]:
+    """What each class takes for a key that is absent."""
+    loaded: dict[str, dict[str, Any]] = json.loads((resources.files("rooflens.models") / "classes.json").read_text())
+    return loaded

@@ -4,39 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rooflens.arrays import Number
 from rooflens.models.schemes import Stored
 from rooflens.operators.cost import Precision
 from rooflens.operators.letters import Letters
-from rooflens.operators.rows import Row, product
+from rooflens.operators.rows import Home, Row, product
 from rooflens.operators.standard import AttentionForm
 from rooflens.records import html
+
+Local = Literal["window", "chunk", "selection"]
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the builder of the kernels decides, and a lever can flip.
+    """What the builder of the kernels decides, and a lever can flip. No choice changes a parameter or a cached byte.
 
     attention: see operators.standard.attention. fused: one product for q, k, v and one for gate and up.
     links: whether collectives stand in the rows (there are several devices).
+    mla: latent attention in the latent space, or with keys and values made from it. scan: recurrent states token by
+    token, or in chunks. workload.suited picks both by phase, as engines do.
     """
 
     attention: AttentionForm = "flash"
     fused: bool = True
     links: bool = False
+    mla: Literal["absorbed", "expanded"] = "absorbed"
+    scan: Literal["steps", "chunks"] = "steps"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`count` times the same rows. `letters` are those that differ from the model's; `window` bounds S and P."""
+    """`count` times the same rows: half a layer (a mixer, a feed-forward), or what stands before and after all layers.
+
+    letters: those that differ from the model's. window: positions that local attention reaches, bounding S and P;
+    local: a window that slides, a chunk that does not, or a selection out of all positions. caches: False where the
+    keys and values that the rows read are those that an earlier layer cached.
+    """
 
     kind: str
     count: int
     rows: tuple[Row, ...]
     letters: Mapping[str, float] = field(default_factory=dict)
     window: float | None = None
+    local: Local = "window"
+    caches: bool = True
+
+    @property
+    def grows(self) -> bool:
+        """Whether its cache keeps every position."""
+        return self.window is None or self.local == "selection"
 
     def with_letters(self, letters: Letters) -> dict[str, Number]:
         """The model's letters with this block's own."""
@@ -48,7 +66,8 @@ class Model:
     """An architecture, priced from its rows alone.
 
     letters: sizes that no step changes. dtype: the format its file names. config: the facts it was read from.
-    stored: what is really stored, where the model is quantised or its tensors were read.
+    stored: what is really stored, where the model is quantised or its tensors were read. state_dtype: of the states of
+    recurrent layers.
     """
 
     _repr_html_ = html
@@ -64,37 +83,68 @@ class Model:
     warnings: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
     stored: Stored | None = None
+    state_dtype: str = "float32"
 
     @property
     def params_total(self) -> int:
         """Parameters stored, all experts counted, a tied embedding once."""
-        return self._params(self.letters.get("E", 0.0))
+        return self._params("E", ("weight", "table"))
 
     @property
     def params_active(self) -> int:
         """Parameters that one token uses, the input embedding included."""
-        return self._params(self.letters.get("A", 0.0))
+        return self._params("A", ("weight", "table"))
+
+    @property
+    def params_streamed(self) -> int:
+        """Parameters that a step of one token reads whole: not the embedding's rows, but the head, tied or not."""
+        return self._params("A", ("weight", "tied"))
 
     def kv_elements_per_token(self, *, growing: bool = False) -> float:
-        """Cache elements one more token of context adds, over all layers or only those without a window."""
-        blocks = (b for b in self.blocks if not (growing and b.window is not None))
-        one_token = {"B": 1.0, "S": 1.0}
-        return sum(self._second(b, r, one_token) for b in blocks for r in b.rows if r.home == "kv")
+        """Cache elements one more token of context adds, over all layers or only those that keep every position."""
+        return sum(b.count * self._cached(b) for b in self.blocks if b.grows or not growing)
+
+    def kv_elements_allocated(self) -> float:
+        """The same for an engine with uniform pages: every caching layer has the largest one's, and frees none."""
+        cached = [(b.count, self._cached(b)) for b in self.blocks if self._cached(b)]
+        return sum(count for count, _ in cached) * max((each for _, each in cached), default=0.0)
+
+    def state_elements(self) -> tuple[float, float]:
+        """Elements of a sequence's recurrent states and of the short convolutions beside them."""
+        states, taps = (
+            sum(
+                self._second(b, r, {"B": 1.0})
+                for b in self.blocks
+                for r in b.rows
+                if r.home == "state" and r.part == part
+            )
+            for part in ("ssm", "conv")
+        )
+        return states, taps
 
     def stored_bytes(self, precision: Precision) -> dict[str, float]:
         """Bytes of the weights in each stored format, scales counted, all experts, a tied embedding once."""
         out: dict[str, float] = {}
-        for block, row in self._stored_rows():
+        for block, row in self._rows(("weight", "table")):
             kind = precision.stored(row.part)
-            values = self._second(block, row, {"X": self.letters.get("E", 0.0)})
+            values = self._second(block, row, self._touching(block, "E"))
             out[kind.name] = out.get(kind.name, 0.0) + values * kind.bytes
         return out
 
-    def _params(self, experts: float) -> int:
-        return round(sum(self._second(block, row, {"X": experts}) for block, row in self._stored_rows()))
+    def _params(self, experts: str, homes: tuple[Home, ...]) -> int:
+        return round(sum(self._second(b, r, self._touching(b, experts)) for b, r in self._rows(homes)))
 
-    def _stored_rows(self) -> Iterator[tuple[Block, Row]]:
-        return ((b, r) for b in self.blocks for r in b.rows if r.home in ("weight", "table"))
+    def _rows(self, homes: tuple[Home, ...]) -> Iterator[tuple[Block, Row]]:
+        return ((b, r) for b in self.blocks for r in b.rows if r.home in homes)
+
+    def _touching(self, block: Block, experts: str) -> dict[str, Number]:
+        return {"X": block.with_letters(self.letters).get(experts, 0.0)}
+
+    def _cached(self, block: Block) -> float:
+        """Elements that one layer of a block caches a position, each read or not by more than one row."""
+        rows = (row for row in block.rows if row.home == "kv" and "w" in row.touches and block.caches)
+        letters = {**block.with_letters(self.letters), "B": 1.0, "S": 1.0, "Si": 1.0}
+        return sum(float(product(row.operands[1], letters)) for row in rows)
 
     def _second(self, block: Block, row: Row, more: Letters) -> float:
         """Elements of the second operand of a row, over all its layers."""

@@ -24,13 +24,14 @@ Sum = tuple[tuple[int, float], ...]  # monomials by index, each with its coeffic
 
 @dataclass(frozen=True)
 class Bound:
-    """`price_step` for any step of one model, precision, machine and tp. The letters of a step may be arrays.
+    """`price_step` for any step of one model, precision, machine and layout. The letters of a step may be arrays.
 
     sites: blocks whose letters differ in a step. base: the first resource of every kernel, together; rivals: of each
     kernel, how much more each other resource needs that may bind it; resources: each over the whole step.
     """
 
-    tp: int
+    model: Model
+    layout: str
     sites: tuple[Block, ...]
     monomials: tuple[Monomial, ...]
     base: Sum
@@ -56,9 +57,9 @@ class Bound:
         return maximum([_value(resource, values) for resource in self.resources])
 
     def _values(self, step: Step) -> list[Number]:
-        if step.tp != self.tp:
-            raise RooflensError(f"these prices were bound for tp {self.tp}; bind again for tp {step.tp}")
-        letters = [moving_letters(step, site) for site in self.sites]
+        if step.layout != self.layout:
+            raise RooflensError(f"these prices were bound for {self.layout}; bind again for {step.layout}")
+        letters = [moving_letters(self.model, step, site) for site in self.sites]
         return [_product(monomial, letters) for monomial in self.monomials]
 
 
@@ -71,10 +72,10 @@ class _Binding:
 
     def letters(self, model: Model, step: Step, block: Block) -> dict[str, Any]:
         """The letters of a block, those that steps set being unknown."""
-        like = [i for i, b in enumerate(self.sites) if (b.window, b.letters) == (block.window, block.letters)]
+        like = [i for i, b in enumerate(self.sites) if _moves(b) == _moves(block)]
         site = like[0] if like else len(self.sites)
         self.sites += [] if like else [block]
-        unknown = {name: Polynomial.of((site, name)) for name in moving_letters(step, block)}
+        unknown = {name: Polynomial.of((site, name)) for name in moving_letters(model, step, block)}
         return {**fixed_letters(model, step, block), **unknown}
 
     def sum(self, of: Terms) -> Sum:
@@ -101,7 +102,12 @@ def bind(
     launch_s = sum(operator.count * operator.cost.launches for operator in found) * machine.launch_s()
     unpriced = tuple(dict.fromkeys(sentence for _, sentences in priced for sentence in sentences))
     sites, monomials = tuple(binding.sites), tuple(binding.monomials)
-    return Bound(like.tp, sites, monomials, base, rivals, resources or ((),), launch_s, unpriced)
+    return Bound(model, like.layout, sites, monomials, base, rivals, resources or ((),), launch_s, unpriced)
+
+
+def _moves(block: Block) -> object:
+    """What the letters of a step depend on in a block."""
+    return block.window, block.local, block.letters
 
 
 def _able(resources: Iterable[Terms]) -> list[Terms]:

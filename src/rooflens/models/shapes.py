@@ -1,0 +1,42 @@
+"""Every model type that is modelled, each with the two functions that make its letters and its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from rooflens.models import assemble, gemma, searched, zamba
+from rooflens.models.config import Config
+from rooflens.models.dense import DENSE
+from rooflens.models.family import Family
+from rooflens.models.hybrids import HYBRIDS
+from rooflens.models.model import Block, Choices
+from rooflens.models.moe import MOE
+
+Letters = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a config becomes letters, and these become blocks."""
+
+    letters: Callable[[Config], Letters]
+    blocks: Callable[[Config, Letters, Choices], tuple[Block, ...]]
+
+
+def _of(family: Family) -> Shape:
+    return Shape(partial(assemble.letters, family=family), partial(assemble.blocks, family=family))
+
+
+SHAPES: dict[str, Shape] = {
+    **{name: _of(family) for name, family in {**DENSE, **MOE, **HYBRIDS}.items()},
+    "RefinedWeb": _of(DENSE["falcon"]),
+    "RefinedWebModel": _of(DENSE["falcon"]),
+    "hf_olmo": _of(DENSE["olmo"]),
+    "hunyuan": _of(MOE["hunyuan_v1_moe"]),
+    **dict.fromkeys(("gemma3n_text", "gemma4_text", "gemma4_unified_text"), Shape(gemma.letters, gemma.blocks)),
+    "zamba2": Shape(zamba.letters, zamba.blocks),
+    **dict.fromkeys(("deci", "nemotron-nas"), Shape(searched.nas_letters, searched.nas_blocks)),
+    "openelm": Shape(searched.openelm_letters, searched.openelm_blocks),
+}

@@ -1,0 +1,67 @@
+"""How config.json files call things: every spelling of a fact, and the keys that change no price.
+
+A key that is neither read nor listed in harmless.txt is a warning that names it.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "width": ("hidden_size", "n_embd", "d_model", "n_embed", "model_dim"),
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers"),
+    "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"),
+    "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_query_groups", "multi_query_group_num"),
+    "head_width": ("head_dim", "kv_channels", "attention_head_dim"),
+    "ffn": ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "dense_ffn_hidden_size"),
+    "vocab": ("padded_vocab_size", "vocab_size"),
+    "context": (
+        "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length",
+        "model_max_length", "max_context_length", "context_length",
+    ),
+    "dtype": ("torch_dtype", "dtype"),
+    "window": ("sliding_window", "attention_window_size", "window_size", "sliding_window_size"),
+    "chunk": ("attention_chunk_size",),
+    "experts": ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"),
+    "active": (
+        "num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "moe_k", "top_k_experts",
+        "experts_per_token",
+    ),
+    "expert_ffn": ("moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size"),
+    "shared_experts": ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"),
+    "shared_ffn": (
+        "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size",
+    ),
+    "dense_first": ("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"),
+    "kinds": (
+        "layer_types", "layers_block_type", "attn_type_list", "attention_layers", "hybrid_layer_pattern",
+        "block_types", "hybrid_override_pattern",
+    ),
+    "ffn_kinds": ("mlp_layer_types",),
+    "drafts": ("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", "mtp_num_layers"),
+    "state_heads": ("mamba_num_heads", "mamba_n_heads", "linear_num_value_heads", "n_mamba_heads", "linear_num_heads"),
+    "state_width": ("mamba_head_dim", "mamba_d_head", "linear_value_head_dim", "mamba_headdim", "linear_head_dim"),
+    "state_size": ("ssm_state_size", "mamba_d_state", "state_size", "linear_key_head_dim"),
+    "state_groups": ("mamba_n_groups", "n_groups", "linear_num_key_heads", "mamba_ngroups"),
+    "state_dtype": ("mamba_ssm_cache_dtype", "mamba_ssm_dtype"),
+    "taps": ("conv_kernel", "mamba_d_conv", "linear_conv_kernel_dim", "conv_L_cache", "conv1d_width"),
+    "scan_chunk": ("chunk_size", "mamba_chunk_size", "block_size"),
+    "expand": ("mamba_expand", "expand"),
+    "dt_rank": ("mamba_dt_rank", "time_step_rank"),
+}  # fmt: skip
+
+
+def harmless(key: str) -> bool:
+    """Whether a key changes no price."""
+    exact, patterns = _harmless()
+    return key in exact or any(fnmatchcase(key, pattern) for pattern in patterns)
+
+
+@cache
+def _harmless() -> tuple[frozenset[str], tuple[str, ...]]:
+    """The words of harmless.txt: plain keys, and those with a wildcard."""
+    lines = (resources.files("rooflens.models") / "harmless.txt").read_text().splitlines()
+    words = [word for line in lines if not line.startswith("#") for word in line.split()]
+    return frozenset(word for word in words if "*" not in word), tuple(word for word in words if "*" in word)
