@@ -97,7 +97,7 @@ def usage(**more):
         ({"cpu_s": 1.9}, 0),  # 0.95 of two threads for a second
         ({"cpu_s": 1.79}, 1),
         ({"cpu_s": 2.0, "involuntary_switches": 1}, 0),
-        ({"cpu_s": 1.9, "involuntary_switches": 58}, 1),
+        ({"cpu_s": 1.85, "involuntary_switches": 58}, 1),
         ({"cpu_s": 2.0, "involuntary_switches": 58}, 0),  # at no cost
         ({"cpu_s": 2.0, "involuntary_switches": 219}, 1),
         ({"cpu_s": 2.0, "steal_s": 0.01}, 0),  # one tick: the counter's grain
@@ -108,6 +108,15 @@ def usage(**more):
 def test_the_gate_counts_its_reasons(after, reasons):
     found = gate.judge("x", usage(), usage(wall_s=1.0, **after), threads=2)
     assert len(found.reasons) == reasons
+
+
+def test_threads_that_wait_for_one_another_are_judged_by_the_time_they_wanted_to_run():
+    before, idle = usage(waited_s=0.0), usage(wall_s=1.0, cpu_s=1.2, waited_s=0.0)
+    assert gate.judge("x", before, idle, threads=2).cpu_share == pytest.approx(0.6)  # of two threads for a second
+    assert gate.judge("x", before, idle, threads=2, fills=False).reasons == ()
+    queued = usage(wall_s=1.0, cpu_s=1.2, waited_s=0.6)
+    assert gate.judge("x", before, queued, threads=2, fills=False).cpu_share == pytest.approx(1.2 / 1.8)
+    assert gate.judge("x", before, queued, threads=2, fills=False).reasons
 
 
 def test_pressure_counts_before_the_start_only():

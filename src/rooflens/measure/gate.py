@@ -10,30 +10,40 @@ from rooflens.measure.backend import Usage
 from rooflens.roofline.profile import Gate
 
 LEAST_CPU_SHARE = 0.9
+ALONE_CPU_SHARE = 0.94  # with this much, few switches are somebody's blink: even alone, not every moment is filled
 FEW_SWITCHES = 5  # and so many more a second and thread:
 FEW_SWITCHES_PER_S = 5.0
-HARMLESS_CPU_SHARE = 0.97  # switches that cost less than this are somebody's blink, unless there are very many
 MANY_SWITCHES_PER_S = 50.0
 MOST_PRESSURE = 0.05
 STEAL_TICK_S = 0.0101  # the counter's grain: one tick may belong to the time before
 MOST_STEAL = 0.002
 
 
-def judge(id: str, before: Usage, after: Usage, threads: int) -> Gate:
-    """The gate of what ran between two readings on `threads` threads; `reasons` is empty when it ran alone."""
+def judge(id: str, before: Usage, after: Usage, threads: int, *, fills: bool = True) -> Gate:
+    """The gate of what ran between two readings on `threads` threads; `reasons` is empty when it ran alone.
+
+    fills: whether the threads had work all the time. If not, the share is of the time they wanted to run: on a CPU
+    or in line for one.
+    """
     wall_s = max(after.wall_s - before.wall_s, 1e-9)
+    wanted_s = threads * wall_s if fills else _wanted_s(before, after)
     cpu_s = _grown(before.cpu_s, after.cpu_s)
     steal_s = _grown(before.steal_s, after.steal_s)
     switches = _grown(before.involuntary_switches, after.involuntary_switches)
     gate = Gate(
         id=id,
-        cpu_share=None if cpu_s is None else cpu_s / (threads * wall_s),
+        cpu_share=None if cpu_s is None or not wanted_s else cpu_s / wanted_s,
         involuntary_switches=None if switches is None else int(switches),
         pressure=before.pressure,
         steal=None if steal_s is None else (steal_s / (threads * wall_s) if steal_s > STEAL_TICK_S else 0.0),
     )
     reasons = (*_processor(gate, threads), *_switches(gate, threads, wall_s), *_system(gate), *before.others)
     return Gate(id, gate.cpu_share, gate.involuntary_switches, gate.pressure, gate.steal, tuple(dict.fromkeys(reasons)))
+
+
+def _wanted_s(before: Usage, after: Usage) -> float | None:
+    cpu_s, waited_s = _grown(before.cpu_s, after.cpu_s), _grown(before.waited_s, after.waited_s)
+    return None if cpu_s is None or waited_s is None else cpu_s + waited_s
 
 
 def _processor(gate: Gate, threads: int) -> tuple[str, ...]:
@@ -44,8 +54,8 @@ def _processor(gate: Gate, threads: int) -> tuple[str, ...]:
 
 
 def _switches(gate: Gate, threads: int, wall_s: float) -> tuple[str, ...]:
-    harmless = gate.cpu_share is not None and gate.cpu_share >= HARMLESS_CPU_SHARE
-    allowed = FEW_SWITCHES + (MANY_SWITCHES_PER_S if harmless else FEW_SWITCHES_PER_S) * threads * wall_s
+    alone = gate.cpu_share is not None and gate.cpu_share >= ALONE_CPU_SHARE
+    allowed = FEW_SWITCHES + (MANY_SWITCHES_PER_S if alone else FEW_SWITCHES_PER_S) * threads * wall_s
     if gate.involuntary_switches is None or gate.involuntary_switches <= allowed:
         return ()
     return (f"contention: switched out {gate.involuntary_switches} times in {wall_s:.2g} s (0 or 1 when alone)",)

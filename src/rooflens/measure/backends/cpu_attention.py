@@ -126,6 +126,7 @@ class Numpy:
             error=lambda: self._error(run, turn, out),
             tolerance=TOLERANCE,
             threads=threads,
+            fills=threads == 1,
             calls=CALLS_A_LAYER * self.data.q.shape[0],
             setting=self._setting,
             note=f"{self.data.sets} caches take turns",

@@ -137,7 +137,8 @@ class Streams:
         with once.setting():
             took_s = min(_clocked(once.run) for _ in range(20))
             overhead_s = sorted(_clocked(empty.run) for _ in range(50))[25]
-        inner = 1 + int(max(CACHE_SAMPLE_S, 100 * overhead_s) / max(took_s - overhead_s, 1e-7))
+        sample_s = min(max(CACHE_SAMPLE_S, 100 * overhead_s), 4 * CACHE_SAMPLE_S)
+        inner = 1 + int(sample_s / max(took_s - overhead_s, 1e-7))
         return self._c_read(a, "rl_read_near", "C read, looped", inner=inner, overhead_s=overhead_s)
 
     def _write(self, parts: list[list[Any]]) -> Sequence[Kernel]:

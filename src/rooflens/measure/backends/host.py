@@ -156,6 +156,13 @@ def involuntary_switches() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
+def waited_s() -> float | None:
+    """Seconds that this process's living threads stood in line for a CPU; None where the kernel does not tell."""
+    lines = [_read(task / "schedstat").split() for task in Path("/proc/self/task").glob("*")]
+    waits = [int(fields[1]) for fields in lines if len(fields) > 1]
+    return sum(waits) / 1e9 if waits else None
+
+
 def steal_s(cpus: Iterable[int]) -> float | None:
     """CPU seconds that the hypervisor gave to others on these CPUs since the start."""
     wanted = {f"cpu{cpu}" for cpu in cpus}

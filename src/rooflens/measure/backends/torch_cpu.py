@@ -151,6 +151,7 @@ def _attention(
         tolerance=1.0,
         threads=threads,
         calls=calls,
+        fills=False,
         setting=setting,
         note=f"{sets} caches take turns",
     )
