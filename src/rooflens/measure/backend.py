@@ -24,6 +24,7 @@ class Kernel:
     of a run against a float64 reference, run before timing; above `tolerance` the figure is refused.
     setting: entered around all timed runs (thread counts, pinning). calls: library calls in one piece of work.
     overhead_s: what a run costs apart from its work, where the backend knows. why_not: why this way is never a roof.
+    fills: whether all `threads` are busy from beginning to end; else waiting for one another is no contention.
     hosted: whether launches from the host belong to what is timed on a device; else they happen before it starts.
     """
 
@@ -40,13 +41,15 @@ class Kernel:
     why_not: str = ""
     note: str = ""
     hosted: bool = False
+    fills: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Counters since some fixed moment; absent where the system does not tell. `pressure` covers the last ten seconds.
 
-    others: sentences about who else is on the device now.
+    waited_s: how long this process's threads stood in line for a CPU. others: sentences about who else is on the
+    device now.
     """
 
     wall_s: float
@@ -54,6 +57,7 @@ class Usage:
     involuntary_switches: int | None = None
     steal_s: float | None = None
     pressure: float | None = None
+    waited_s: float | None = None
     others: tuple[str, ...] = ()
 
 

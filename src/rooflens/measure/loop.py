@@ -96,7 +96,7 @@ def interleave(backend: Backend, kernels: Sequence[Kernel], rule: Rule, budget: 
         clocks_after = backend.state()
     done = [interval(s) <= rule.interval for s in taken]
     threads = max(k.threads for k in kernels)
-    gate = judge(id, before, after, threads)
+    gate = judge(id, before, after, threads, fills=all(k.fills for k in kernels))
     return [
         Run(kernel, tuple(samples), ok, gate, clocks, clocks_after)
         for kernel, samples, ok in zip(kernels, taken, done, strict=True)
@@ -151,7 +151,7 @@ def first(backend: Backend, kernel: Kernel, count: int, budget: Budget, id: str 
         samples = [sample(backend, kernel)]
         while len(samples) < count and not budget.over():
             samples.append(sample(backend, kernel))
-        gate = judge(id, before, backend.usage(), kernel.threads)
+        gate = judge(id, before, backend.usage(), kernel.threads, fills=kernel.fills)
         return Run(kernel, tuple(samples), converged=True, gate=gate, before=clocks, after=backend.state())
 
 
@@ -172,7 +172,7 @@ def settle(backend: Backend, kernel: Kernel, least_s: float, limit_s: float, bud
                 settled = steady(samples)
                 check = backend.clock() + CHECK_SHARE * limit_s
         after = backend.usage()
-        gate = judge(id, before, after, kernel.threads)
+        gate = judge(id, before, after, kernel.threads, fills=kernel.fills)
         return Run(kernel, tuple(samples), settled, gate, clocks, backend.state())
 
 

@@ -72,8 +72,14 @@ class CpuBackend:
 
     def usage(self) -> Usage:
         """This process's CPU time and switches, the hypervisor's steal, the kernel's pressure."""
-        switches, steal_s = host.involuntary_switches(), host.steal_s(self._cpus)
-        return Usage(time.perf_counter(), time.process_time(), switches, steal_s, host.pressure())
+        return Usage(
+            wall_s=time.perf_counter(),
+            cpu_s=time.process_time(),
+            involuntary_switches=host.involuntary_switches(),
+            steal_s=host.steal_s(self._cpus),
+            pressure=host.pressure(),
+            waited_s=host.waited_s(),
+        )
 
     def state(self) -> State:
         """The clock, from additions that wait for each other, on all workers at once; unknown without the C kernel."""
