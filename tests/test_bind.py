@@ -94,6 +94,53 @@ def test_a_grid_priced_at_once_is_its_points_priced_one_by_one(model, precision)
             assert grid[i, j] == pytest.approx(price.floor_s, **CLOSE)
 
 
+SMALL = {"hidden_size": 512, "num_hidden_layers": 6, "vocab_size": 1000, "num_attention_heads": 8,
+         "num_key_value_heads": 8, "intermediate_size": 1024, "torch_dtype": "bfloat16"}  # fmt: skip
+MOE = {"num_experts_per_tok": 4, "moe_intermediate_size": 256}
+OTHERS = {
+    "experts": {**SMALL, **MOE, "model_type": "qwen3_moe", "num_experts": 32, "head_dim": 64},
+    "latent": {
+        **SMALL, **MOE, "model_type": "deepseek_v3", "n_routed_experts": 64, "n_shared_experts": 1, "q_lora_rank": 128,
+        "kv_lora_rank": 64, "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32,
+        "first_k_dense_replace": 2,
+    },
+    "windows": {
+        **SMALL, "model_type": "gpt_oss", "num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128,
+        "head_dim": 64, "layer_types": ["sliding_attention", "full_attention"] * 3,
+    },
+    "recurrent": {
+        "model_type": "mamba2", "hidden_size": 512, "num_hidden_layers": 6, "vocab_size": 1000, "num_heads": 16,
+        "head_dim": 64, "state_size": 128, "n_groups": 8, "conv_kernel": 4, "expand": 2,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", [{}, {"tp": 4}, {"tp": 2, "dp": 4, "ep": 8}, {"routing_skew": 1.0}])
+@pytest.mark.parametrize("name", OTHERS)
+def test_experts_latents_windows_and_states_are_bound_to_their_price(name, layout):
+    for made in (workload.decode, workload.prefill):
+        links = max(layout.get("tp", 1), layout.get("dp", 1)) > 1
+        model = models.from_config(OTHERS[name], name, models.Choices(links=links))
+        model = workload.suited(model, made(1, 1).phase)
+        precision = resolve(workload.precision(dtype("bf16")), MACHINE)[0]
+        bound = bind(model, precision, MACHINE, made(1, 1, **layout))
+        for batch, tokens in ((8, 1), (64, 100), (4096, 5000)):
+            step = made(batch, tokens, **layout)
+            price = price_step(workload.operators(model, step, precision), MACHINE)
+            assert bound.floor_s(step) == pytest.approx(price.floor_s, **CLOSE)
+
+
+@pytest.mark.parametrize("name", models.known())
+def test_every_model_that_ships_is_bound_to_its_price(name):
+    for phase, step in (("decode", workload.decode(7, 3000)), ("prefill", workload.prefill(2, 3000, 5000))):
+        model = workload.suited(models.named(name), phase)
+        precision = resolve(workload.precision(dtype("bf16"), stored=model.stored), MACHINE)[0]
+        price = price_step(workload.operators(model, step, precision), MACHINE)
+        bound = bind(model, precision, MACHINE, step)
+        assert bound.floor_s(step) == pytest.approx(price.floor_s, **CLOSE)
+        assert bound.floor_overlapped_s(step) == pytest.approx(price.floor_overlapped_s, **CLOSE)
+
+
 def test_work_without_a_path_is_refused_when_binding():
     without = Machine("bare", "Bare", tuple(c for c in MACHINE.ceilings if c.dtype != "bf16"))
     model = models.named("llama-2-7b")

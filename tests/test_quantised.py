@@ -107,6 +107,21 @@ def test_an_nvfp4_model_stores_what_its_file_holds_but_for_the_scalars():
     assert precision(model).kv.name == "fp8"
 
 
+@pytest.mark.parametrize(("layers", "experts", "file_bytes"), [(24, 32, 13_761_264_768), (36, 128, 65_248_815_744)])
+def test_an_mxfp4_model_stores_what_its_published_files_hold(layers, experts, file_bytes):
+    """gpt-oss-20b and -120b: experts in 4.25 bits, all else in 16."""
+    config = {
+        "model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": layers,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "num_local_experts": experts,
+        "num_experts_per_tok": 4, "vocab_size": 201088, "sliding_window": 128, "attention_bias": True,
+        "layer_types": ["sliding_attention", "full_attention"] * (layers // 2),
+        "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]},
+    }  # fmt: skip
+    model = models.from_config(config, "gpt-oss")
+    assert sum(model.stored_bytes(precision(model)).values()) == file_bytes
+    assert precision(model).stored("expert").math == "fp16"
+
+
 def test_head_embedding_and_norms_stay_wide():
     model = llama(quant_method="gptq", bits=4, group_size=128)
     assert model.stored_bytes(precision(model)) == {

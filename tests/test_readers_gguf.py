@@ -11,6 +11,7 @@ from rooflens import api, models, readers, workload
 from rooflens.dtypes import DTYPES
 from rooflens.errors import BadFile, RooflensError
 from rooflens.readers import gguf
+from rooflens.readers.architectures import config_of
 
 H100_READ_BYTES_PER_S = 3.35e12
 
@@ -60,6 +61,13 @@ def test_a_step_is_priced_from_the_file_alone(eight_b):
     assert 1 / placed.step_floor.floor_s == pytest.approx(725, rel=1e-2)
 
 
+def test_every_tensor_says_where_its_bytes_begin(tmp_path):
+    path = tiny(tmp_path)
+    last = max(readers.checkpoint(path).tensors, key=lambda tensor: tensor.begins)
+    assert last.begins % 32 == 0
+    assert last.begins + last.bytes <= path.stat().st_size < last.begins + last.bytes + 32
+
+
 def test_bytes_in_each_format_are_exact(eight_b):
     by_dtype = readers.checkpoint(eight_b).bytes_by_dtype
     more = 16 * (4096 * 1024 + 14336 * 4096) + 128256 * 4096  # half of the values and down projections, and the head
@@ -87,6 +95,66 @@ def test_both_versions_are_read(tmp_path, version):
 def test_every_type_has_the_bits_of_its_block():
     assert {DTYPES[name].bits * block % 8 for name, block in gguf.TYPES.values()} == {0}
     assert {name for name, _ in gguf.TYPES.values()} >= {d.name for d in DTYPES.values() if d.everywhere}
+
+
+QWEN3_30B_A3B = ("qwen3moe", 151936, False, {
+    "block_count": 48, "embedding_length": 2048, "feed_forward_length": 6144, "attention.head_count": 32,
+    "attention.head_count_kv": 4, "attention.key_length": 128, "expert_count": 128, "expert_used_count": 8,
+    "expert_feed_forward_length": 768,
+})  # fmt: skip
+MIXTRAL_8X7B = ("llama", 32000, False, {
+    "block_count": 32, "embedding_length": 4096, "feed_forward_length": 14336, "attention.head_count": 32,
+    "attention.head_count_kv": 8, "expert_count": 8, "expert_used_count": 2,
+})  # fmt: skip
+GEMMA_2_9B = ("gemma2", 256000, True, {
+    "block_count": 42, "embedding_length": 3584, "feed_forward_length": 14336, "attention.head_count": 16,
+    "attention.head_count_kv": 8, "attention.key_length": 256, "attention.sliding_window": 4096,
+})  # fmt: skip
+GPT_OSS_20B = ("gpt-oss", 201088, False, {
+    "block_count": 24, "embedding_length": 2880, "feed_forward_length": 2880, "attention.head_count": 64,
+    "attention.head_count_kv": 8, "attention.key_length": 64, "attention.sliding_window": 128, "expert_count": 32,
+    "expert_used_count": 4, "expert_feed_forward_length": 2880,
+})  # fmt: skip
+DEEPSEEK_V3 = ("deepseek2", 129280, False, {
+    "block_count": 61, "embedding_length": 7168, "feed_forward_length": 18432, "attention.head_count": 128,
+    "attention.head_count_kv": 1, "attention.key_length": 576, "attention.value_length": 512,
+    "attention.key_length_mla": 192, "attention.value_length_mla": 128, "attention.q_lora_rank": 1536,
+    "attention.kv_lora_rank": 512, "rope.dimension_count": 64, "leading_dense_block_count": 3, "expert_count": 256,
+    "expert_used_count": 8, "expert_shared_count": 1, "expert_feed_forward_length": 2048,
+})  # fmt: skip
+GLM_45 = ("glm4moe", 151552, False, {
+    "block_count": 93, "nextn_predict_layers": 1, "embedding_length": 5120, "feed_forward_length": 12288,
+    "attention.head_count": 96, "attention.head_count_kv": 8, "attention.key_length": 128, "expert_count": 160,
+    "expert_used_count": 8, "expert_shared_count": 1, "expert_feed_forward_length": 1536,
+    "leading_dense_block_count": 3,
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "params", "kv_bytes"),
+    [
+        (QWEN3_30B_A3B, 30_532_122_624, 98_304),
+        (MIXTRAL_8X7B, 46_702_792_704, 131_072),
+        (GEMMA_2_9B, 9_241_705_984, 344_064),
+        (GPT_OSS_20B, 20_914_757_184, 49_152),
+        (DEEPSEEK_V3, 671_026_404_352, 70_272),
+        (GLM_45, 352_797_814_784, 376_832),
+    ],
+)
+def test_metadata_says_the_same_architecture_as_the_config(tmp_path, file, params, kv_bytes):
+    """Parameters and 16-bit KV bytes a token as counted from the config.json of the same model."""
+    architecture, vocab, tied, facts = file
+    tensors = {"token_embd.weight": ("q8_0", (facts["embedding_length"], vocab))}
+    shown = [] if tied else ["output.weight"]
+    shown += ["blk.0.attn_q.bias", "blk.0.attn_q_norm.weight"] if architecture == "glm4moe" else []
+    tensors |= dict.fromkeys(shown, ("fp32", (32,)))
+    metadata = {"general.architecture": architecture} | {f"{architecture}.{k}": v for k, v in facts.items()}
+    write_gguf(tmp_path / "x.gguf", metadata, tensors)
+    found = gguf.read(tmp_path / "x.gguf")
+    model = models.from_config(config_of(found, "x.gguf"), "x")
+    assert model.params_total == params
+    assert 2 * model.kv_elements_per_token() == kv_bytes
+    assert model.warnings == ()
 
 
 def test_a_split_model_is_the_sum_of_its_files(tmp_path):
