@@ -49,7 +49,7 @@ def query(gpu: CudaBackend) -> Any:
 def streams(gpu: CudaBackend) -> Any:
     rows = []
     for access in ("read", "write", "copy", "triad"):
-        for size in (4 * 2**30,):
+        for size in (4 * 2**30, 8 * 2**30):
             for kernel in gpu.stream(access, "main", size, 0):
                 rate, error = size / median(samples(gpu, kernel)) / GB, kernel.error()
                 rows.append([access, size, kernel.unit, rate, error])

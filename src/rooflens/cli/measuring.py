@@ -25,9 +25,11 @@ class Kept:
 
 
 def measuring_options(function: F) -> F:
-    """--quick, --seed, --budget-s, --dtypes, --layers, --width, --heads, --checkpoint."""
+    """--device, --quick, --full, --seed, --budget-s, --dtypes, --layers, --width, --heads, --checkpoint."""
     for option in (
+        click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:N; auto takes a GPU if any."),
         click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
+        click.option("--full", is_flag=True, help="As long as it takes, on a GPU: every dtype settled, every cell."),
         click.option("--seed", type=int, default=0, show_default=True, help="Of the random data."),
         click.option("--budget-s", type=float, help="Stop cleanly after this many seconds, with what was measured."),
         click.option("--dtypes", help="Only these products: fp32,fp64,bf16,fp16,int8."),
@@ -45,13 +47,9 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     from rooflens.lab.take import take
     from rooflens.measure.backend import AttentionShape
     from rooflens.measure.backends.checkpoint import query_weights
-    from rooflens.measure.backends.cpu import CpuBackend
-    from rooflens.measure.options import DTYPES, Options, quick
 
-    make = quick if measuring["quick"] else Options
-    options = make(seed=measuring["seed"], budget_s=measuring["budget_s"])
-    if measuring["dtypes"]:
-        options = _only(options, measuring["dtypes"], DTYPES)
+    backend = _backend(measuring["device"])
+    options = _options(measuring, backend.name)
     shape = AttentionShape(
         measuring["layers"], measuring["width"], measuring["heads"], checkpoint=measuring["checkpoint"] or ""
     )
@@ -62,7 +60,44 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     def hold(profile: Profile) -> None:
         kept.profile = profile
 
-    return take(CpuBackend(), options, shape, progress, hold)
+    try:
+        return take(backend, options, shape, progress, hold)
+    finally:
+        backend.close()
+
+
+def _backend(device: str) -> Any:
+    """The backend of cpu, cuda or cuda:N; auto is the first GPU that can be used, else the processor."""
+    from importlib.util import find_spec
+
+    from rooflens.errors import Unknown
+    from rooflens.measure.backends.cpu import CpuBackend
+    from rooflens.measure.backends.cuda import CudaBackend
+
+    if device == "cpu" or (device == "auto" and find_spec("cupy") is None):
+        return CpuBackend()
+    index = {"auto": "0", "cuda": "0"}.get(device, device.removeprefix("cuda:"))
+    if not index.isdigit():
+        raise Unknown("device", device, ("auto", "cpu", "cuda", "cuda:0"))
+    backend = CudaBackend(int(index))
+    reason = backend.why_not()
+    if not reason:
+        return backend
+    if device != "auto":
+        raise RooflensError(f"{device} cannot be measured: {reason}")
+    say(f"measuring the processor: {reason}")
+    return CpuBackend()
+
+
+def _options(measuring: dict[str, Any], backend: str) -> Any:
+    from rooflens.measure.options import DTYPES, GPU_DTYPES, Options, gpu, quick
+
+    known = {"seed": measuring["seed"], "budget_s": measuring["budget_s"]}
+    if backend == "cuda":
+        options, dtypes = gpu(**known, quick=measuring["quick"], full=measuring["full"]), GPU_DTYPES
+    else:
+        options, dtypes = (quick if measuring["quick"] else Options)(**known), DTYPES
+    return _only(options, measuring["dtypes"], dtypes) if measuring["dtypes"] else options
 
 
 def _only(options: Any, text: str, known: tuple[str, ...]) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rooflens.lab.choose import to_draw
 from rooflens.lab.observe import Observation
 from rooflens.lab.sections import share_of
 from rooflens.roofline.profile import Profile
@@ -73,7 +74,7 @@ def _drawn(profile: Profile, seen: Sequence[Observation], drawn: Sequence[str]) 
     machine = profile.machine()
     wanted = [*dict.fromkeys(c.dtype or "" for c in machine.find("compute"))]
     wanted += [*dict.fromkeys(c.level or "" for c in machine.find("memory", access="read"))]
-    wanted += [o.point.name for o in seen if o.trusted]
+    wanted += [o.point.name for o in to_draw(seen)]
     left = [name for name in wanted if name not in drawn]
     why = f"not drawn: {', '.join(left)}" if left else f"{len(wanted)} roofs, slopes and points"
     return Check("all roofs and points drawn", "not met" if left or not wanted else "met", why)

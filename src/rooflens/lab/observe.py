@@ -32,7 +32,8 @@ def observations(profile: Profile) -> tuple[Observation, ...]:
     """The operators of a profile, products first, then decode attention by dtype and context."""
     machine = profile.machine()
     gemms = (_gemm(g, machine) for g in profile.gemms)
-    cells = (_attention(a, machine) for a in profile.attention)
+    ways = profile.device.kind == "gpu"
+    cells = (_attention(a, machine, ways=ways) for a in profile.attention)
     return (*(g for g in gemms if g), *(a for a in cells if a))
 
 
@@ -43,8 +44,17 @@ def attention_cells(seen: Sequence[Observation]) -> list[tuple[Observation, Atte
 
 def attention_cost(cell: AttentionPoint) -> Cost:
     """One token's attention over the cache in all layers: 4 S D FLOPs and 2 S D cached values a layer."""
-    text = f"attention:H={cell.heads},K={cell.heads},W={cell.width // cell.heads},S={cell.context}"
-    return alone(text).cost(workload.precision(dtype(cell.dtype))) * cell.layers
+    sizes = f"B={cell.batch},H={cell.heads},K={cell.kv_heads or cell.heads},W={cell.width // cell.heads}"
+    precision = workload.precision(dtype(cell.dtype), kv=cell.kv_dtype)
+    return alone(f"attention:{sizes},S={cell.context}").cost(precision) * cell.layers
+
+
+def attention_name(cell: AttentionPoint, *, ways: bool) -> str:
+    """What sets a cell apart: its model and batch where they are not the usual, dtype, context, and (`ways`) its way."""
+    model = "" if cell.model in (None, "MiniGPT") else f"{cell.model} batch {cell.batch} "
+    cache = f" with {cell.kv_dtype} cache" if cell.kv_dtype else ""
+    way = f" ({cell.implementation})" if ways else ""
+    return f"decode attention {model}{cell.dtype}{cache} S={cell.context}{way}"
 
 
 def gemm_cost(gemm: GemmPoint) -> Cost:
@@ -52,17 +62,17 @@ def gemm_cost(gemm: GemmPoint) -> Cost:
     return alone(f"gemm:M={gemm.m},K={gemm.k},N={gemm.n}").cost(workload.precision(dtype(gemm.dtype)))
 
 
-def _attention(cell: AttentionPoint, machine: Machine) -> Observation | None:
+def _attention(cell: AttentionPoint, machine: Machine, *, ways: bool) -> Observation | None:
     cost = attention_cost(cell)
-    name = f"decode attention {cell.dtype} S={cell.context}"
-    point = _placed(name, cost, machine, cell.time_s, cell.overhead_s)
+    point = _placed(attention_name(cell, ways=ways), cost, machine, cell.time_s, cell.overhead_s)
     rate = float(cost.kv_bytes) / cell.time_s
     return Observation(point, cost, rate, cell.trusted, attention=cell, why_not=cell.why_not) if point else None
 
 
 def _gemm(gemm: GemmPoint, machine: Machine) -> Observation | None:
     cost = gemm_cost(gemm)
-    point = _placed(f"GEMM {gemm.dtype} {gemm.m}x{gemm.n}x{gemm.k}", cost, machine, gemm.time_s)
+    name = f"GEMM {gemm.dtype} {gemm.m}x{gemm.n}x{gemm.k}" if gemm.name.startswith("gemm") else gemm.name
+    point = _placed(name, cost, machine, gemm.time_s)
     rate = float(cost.bytes) / gemm.time_s
     return Observation(point, cost, rate, gemm.trusted, gemm=gemm, why_not=gemm.why_not) if point else None
 

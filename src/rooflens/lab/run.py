@@ -18,6 +18,7 @@ from typing import Any
 from rooflens import __version__, artefacts
 from rooflens.lab import evidence as contract
 from rooflens.lab.checks import Check, checks
+from rooflens.lab.choose import to_draw
 from rooflens.lab.extension import Extension
 from rooflens.lab.interpretation import Other, interpretation
 from rooflens.lab.observe import Observation, observations
@@ -165,7 +166,7 @@ def roofline_of(profile: Profile, seen: Sequence[Observation]) -> Roofline:
     """All that the picture is drawn from: the trusted ceilings and the trusted operators."""
     machine = profile.machine()
     gemms = [o.point.flops_per_s for o in seen if o.gemm and o.trusted]
-    return Roofline(machine, tuple(o.point for o in seen if o.trusted), max(gemms, default=None))
+    return Roofline(machine, tuple(o.point for o in to_draw(seen)), max(gemms, default=None))
 
 
 def _write_roofline(staged: Staged, profile: Profile, seen: Sequence[Observation], lang: str) -> list[str]:

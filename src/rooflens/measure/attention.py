@@ -15,7 +15,8 @@ from rooflens.units import show
 
 CONTEXTS = (16, 64, 256, 1024, 4096, 16384)
 DTYPES = ("fp32", "bf16", "fp16")
-MOST_ERROR = {"fp64": 1e-12, "fp32": 1e-5, "bf16": 5e-3, "fp16": 5e-3}
+MOST_ERROR = {"fp64": 1e-12, "fp32": 1e-5, "bf16": 5e-3, "fp16": 5e-3, "int8": 3e-2}
+MATH_OF_INT8 = "fp16"  # an int8 cache is read by fp16 queries
 REPETITIONS = 1000
 
 
@@ -39,20 +40,26 @@ def measure_attention(
     progress: Progress = silent,
     on_result: Callable[[Attention], None] | None = None,
     budget: Budget | None = None,
+    *,
+    every_way: bool = False,
 ) -> Attention:
     """Every (dtype, context) cell that this machine computes in its own arithmetic; the rest is skipped with a reason.
 
     A cell is the median of 1000 repetitions, or of as many as fit its time, at least 10. `options.budget_s` covers
     this whole call unless a `budget` shared with others is given. on_result gets all that is complete so far.
+    every_way: keep all ways of a cell, not only the fastest. "int8" is an int8 cache under fp16 queries.
     """
     options, shape = options or Options(), shape or AttentionShape()
     budget = budget or Budget(backend.clock, options.budget_s)
     possible, skipped = _possible(backend, dtypes, shape, options)
     cells = [(dtype, context) for dtype in possible for context in contexts]
     so_far = Attention(shape, skipped=skipped)
+    overheads_s: dict[str, float] | None = {} if every_way else None
     for count, (dtype, context) in enumerate(cells):
         progress(f"decode attention {dtype} S={context}", count / len(cells))
-        so_far = _add(so_far, backend, dtype, context, _shared(options, budget, len(cells) - count), budget)
+        so_far = _add(
+            so_far, backend, dtype, context, _shared(options, budget, len(cells) - count), budget, overheads_s
+        )
         if on_result:
             on_result(so_far)
     progress("decode attention", 1.0)
@@ -84,25 +91,72 @@ def measure_cell(
     """One cell in the fastest way. Raises Cannot when the dtype is not computed natively or the result is wrong."""
     ways = backend.attention(dtype, context, shape, options.seed)
     kernel, error = _fastest_right(backend, ways, dtype, context, options, budget)
+    overhead_s = _overhead_s(backend, dtype, kernel, shape, options, budget)
+    return _measured(backend, kernel, error, overhead_s, dtype, context, shape, options, budget)
+
+
+def measure_ways(
+    backend: Backend,
+    dtype: str,
+    context: int,
+    shape: AttentionShape,
+    options: Options,
+    budget: Budget,
+    overheads_s: dict[str, float],
+) -> list[tuple[AttentionPoint, Gate]]:
+    """One cell in every way that gives the right result. overheads_s: what is known of them, by way; is filled here.
+
+    Raises Cannot when no way is right.
+    """
+    found = []
+    for kernel in backend.attention(dtype, context, shape, options.seed):
+        error = kernel.error()
+        if not error <= MOST_ERROR[dtype]:
+            continue
+        key = f"{dtype} {kernel.unit}"
+        if key not in overheads_s:
+            overheads_s[key] = _overhead_s(backend, dtype, kernel, shape, options, budget)
+        more = (overheads_s[key], dtype, context, shape, options, budget)
+        found.append(_measured(backend, kernel, error, *more))
+    if not found:
+        raise Cannot(f"decode attention {dtype} S={context} refused: no way comes within {MOST_ERROR[dtype]:.0e}")
+    return found
+
+
+def _measured(
+    backend: Backend,
+    kernel: Kernel,
+    error: float,
+    overhead_s: float,
+    dtype: str,
+    context: int,
+    shape: AttentionShape,
+    options: Options,
+    budget: Budget,
+) -> tuple[AttentionPoint, Gate]:
     rule = Rule(options.cell_s, most=REPETITIONS, interval=0.0, warm_s=options.cell_s / 20)
     run = repeat(backend, kernel, rule, budget, f"attention/{dtype}/{context}")
     reasons = own_faults(run)
     point = AttentionPoint(
-        dtype=dtype,
+        dtype=dtype if kernel.kv_dtype is None else MATH_OF_INT8,
         context=context,
         layers=shape.layers,
         width=shape.width,
         heads=shape.heads,
         time_s=run.median_s,
         best_s=run.best_s,
-        count=len(run.samples_s),
+        count=len(run.samples_s) * kernel.inner,
         calls=kernel.calls,
-        overhead_s=_overhead_s(backend, dtype, kernel, shape, options, budget),
+        overhead_s=overhead_s,
         relative_error=error,
         samples_s=run.samples_s,
         implementation=kernel.unit,
         trusted=not reasons,
         why_not="; ".join(reasons) or None,
+        model=shape.name,
+        kv_heads=shape.kv_heads if shape.kv_heads != shape.heads else None,
+        batch=shape.batch,
+        kv_dtype=kernel.kv_dtype,
     )
     return point, run.gate
 
@@ -129,14 +183,24 @@ def _overhead_s(
     return repeat(backend, kernel, Rule(options.cell_s / 10, most=100), budget).median_s
 
 
-def _add(so_far: Attention, backend: Backend, dtype: str, context: int, options: Options, budget: Budget) -> Attention:
+def _add(
+    so_far: Attention,
+    backend: Backend,
+    dtype: str,
+    context: int,
+    options: Options,
+    budget: Budget,
+    overheads_s: dict[str, float] | None,
+) -> Attention:
     if budget.over():
         spent = f"the time budget of {show(budget.seconds or 0, 's')} was used up"
         why = f"decode attention {dtype} S={context} skipped: {spent}"
         return replace(so_far, skipped=(*so_far.skipped, why), complete=False)
+    cell = (backend, dtype, context, so_far.shape, options, budget)
     try:
-        point, gate = measure_cell(backend, dtype, context, so_far.shape, options, budget)
+        found = [measure_cell(*cell)] if overheads_s is None else measure_ways(*cell, overheads_s)
     except Cannot as reason:
         skipped = tuple(dict.fromkeys((*so_far.skipped, str(reason))))
         return replace(so_far, skipped=skipped)
-    return replace(so_far, points=(*so_far.points, point), gates=(*so_far.gates, gate))
+    points, gates = zip(*found, strict=True)
+    return replace(so_far, points=(*so_far.points, *points), gates=(*so_far.gates, *gates))

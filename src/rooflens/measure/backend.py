@@ -25,6 +25,7 @@ class Kernel:
     setting: entered around all timed runs (thread counts, pinning). calls: library calls in one piece of work.
     overhead_s: what a run costs apart from its work, where the backend knows. why_not: why this way is never a roof.
     fills: whether all `threads` are busy from beginning to end; else waiting for one another is no contention.
+    kv_dtype: how an attention's cache is stored, where that is not its dtype.
     hosted: whether launches from the host belong to what is timed on a device; else they happen before it starts.
     """
 
@@ -42,6 +43,7 @@ class Kernel:
     note: str = ""
     hosted: bool = False
     fills: bool = True
+    kv_dtype: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class AttentionShape:
 
     checkpoint: a .safetensors file with the query weights; "" makes them from the seed.
     kv_heads: key-value heads, each shared by heads / kv_heads query heads; 0 is one a query head. batch: sequences.
+    name: what reports call it.
     """
 
     layers: int = 6
@@ -85,6 +88,7 @@ class AttentionShape:
     kv_heads: int = 0
     batch: int = 1
     checkpoint: str = ""
+    name: str = "MiniGPT"
 
     def __post_init__(self) -> None:
         if not self.kv_heads:
@@ -100,10 +104,22 @@ class AttentionShape:
         return self.width // self.heads
 
 
+def waited_s(backend: Backend, kernel: Kernel, calls: int) -> float:
+    """`elapsed_s` of a backend without a clock of its own: on the host's, around the runs and the wait for them."""
+    run = kernel.run
+    start = backend.clock()
+    for _ in range(calls):
+        run()
+    backend.sync()
+    return backend.clock() - start
+
+
 class Backend(Protocol):
     """A machine, real or made up. Kernel factories return contenders (the loop keeps the fastest) or raise Cannot."""
 
     name: str
+    turn_s: float
+    """How long a contender runs at a time when several are compared, so that it does not feel the one before."""
 
     def why_not(self) -> str:
         """Why this backend cannot be used here; "" when it can."""
@@ -116,6 +132,9 @@ class Backend(Protocol):
 
     def clock(self) -> float:
         """Seconds, monotonic."""
+
+    def elapsed_s(self, kernel: Kernel, calls: int) -> float:
+        """Seconds that `calls` runs took, waited for together, on the clock that knows best."""
 
     def rest(self, seconds: float) -> None:
         """Do nothing for that long."""
@@ -138,8 +157,11 @@ class Backend(Protocol):
     def stream(self, access: str, level: str, working_set_bytes: float, seed: int) -> Sequence[Kernel]:
         """One pass of `access` (read, write, copy, triad) over all arrays together `working_set_bytes` long."""
 
-    def launch(self) -> Sequence[Kernel]:
-        """The smallest call that does nearly nothing."""
+    def launch(self, level: str = "device") -> Sequence[Kernel]:
+        """The smallest call that does nearly nothing; "host" is what starting one from the host costs."""
+
+    def transfer(self, way: str, size_bytes: int) -> Kernel:
+        """One copy over the host link; `way` is a name of rooflens.measure.links."""
 
     def attention(self, dtype: str, context: int, shape: AttentionShape, seed: int) -> Sequence[Kernel]:
         """One token's attention over `context` cached ones in all layers; queries given, cache not written."""

@@ -19,7 +19,7 @@ MOST_PAIRS = 3
 MOST_OVERHEAD = 0.02
 STANDS_OUT = 1.15
 LARGE_CACHE_BYTES = 128 * 2**20
-SMALLEST_SET_BYTES = 128 * 2**20
+SMALLEST_SET_BYTES = {"cpu": 128 * 2**20, "gpu": 4 * 2**30}  # a GPU's copies under 1 GiB an array read low
 WHEN_CACHE_UNKNOWN_BYTES = 512 * 2**20
 GRAIN_BYTES = 2**20
 
@@ -33,7 +33,7 @@ def working_set_bytes(device: Device) -> float:
     """
     shown = device.largest_cache_bytes
     factor = 4 if shown is None or shown <= LARGE_CACHE_BYTES else 2
-    wanted = WHEN_CACHE_UNKNOWN_BYTES if shown is None else max(SMALLEST_SET_BYTES, factor * shown)
+    wanted = WHEN_CACHE_UNKNOWN_BYTES if shown is None else max(SMALLEST_SET_BYTES[device.kind], factor * shown)
     most = device.memory_bytes / 8 if device.memory_bytes else wanted
     return max(GRAIN_BYTES, min(wanted, most) // GRAIN_BYTES * GRAIN_BYTES)
 
@@ -69,16 +69,25 @@ def _pair(backend: Backend, access: str, small: float, options: Options, budget:
     faults = wrong_result(kernel.error(), kernel.tolerance)
     rule = Rule(limit_s=0.7 * options.stream_s, sample_s=0.004, warm_s=0.05 * options.stream_s)
     runs = interleave(backend, [kernel, large], rule, budget)
-    rates = [size / run.median_s for size, run in zip((small, 2 * small), runs, strict=True)]
-    apart = abs(rates[0] - rates[1]) / max(rates)
-    if apart > MOST_APART:
-        sets = f"{show_binary(small)} and {show_binary(2 * small)}"
-        faults.append(f"working sets of {sets} differ by {percent(apart, 2)} (at most {percent(MOST_APART)})")
+    faults += _apart((small, runs[0]), (2 * small, runs[1]))
     return _roof(f"memory/main/{access}", "main", access, 2 * small, runs[1], faults)
 
 
+def _apart(*sized: tuple[float, Run]) -> list[str]:
+    """A fault when two working sets do not agree."""
+    rates = [size / run.median_s for size, run in sized]
+    apart = 1 - min(rates) / max(rates)
+    if apart <= MOST_APART:
+        return []
+    sets = " and ".join(show_binary(size) for size, _ in sized)
+    return [f"working sets of {sets} differ by {percent(apart, 2)} (at most {percent(MOST_APART)})"]
+
+
 def measure_cache(backend: Backend, cache: Cache, working_set: float, options: Options, budget: Budget) -> Roof:
-    """The read slope of one cache level, looped inside the kernel so that calling costs under 2 % of a sample."""
+    """The read slope of one cache level, looped inside the kernel so that calling costs under 2 % of a sample.
+
+    On a GPU a second set of half the size must agree; a processor's cache has no such plateau.
+    """
     id = f"memory/{cache.level}/read"
     kernel, _ = fastest(backend, backend.stream("read", cache.level, working_set, options.seed), budget, 0.1)
     rule = Rule(limit_s=0.8 * options.cache_s, warm_s=0.1 * options.cache_s)
@@ -86,14 +95,19 @@ def measure_cache(backend: Backend, cache: Cache, working_set: float, options: O
     sample_s = run.median_s * kernel.inner
     if kernel.overhead_s is not None and kernel.overhead_s > MOST_OVERHEAD * sample_s:
         raise Cannot(f"{id} skipped: calling takes {percent(kernel.overhead_s / sample_s)} of a sample (at most 2 %)")
-    return _roof(id, cache.level, "read", working_set, run, wrong_result(kernel.error(), kernel.tolerance))
+    faults = wrong_result(kernel.error(), kernel.tolerance)
+    if backend.device().kind == "gpu":
+        half, _ = fastest(backend, backend.stream("read", cache.level, working_set / 2, options.seed), budget, 0.1)
+        other = repeat(backend, half, replace(rule, limit_s=rule.limit_s / 2), budget)
+        faults += _apart((working_set / 2, other), (working_set, run))
+    return _roof(id, cache.level, "read", working_set, run, faults)
 
 
 def cache_sets(device: Device) -> list[tuple[Cache, float]]:
     """For each level a working set that fits in it and not in the level above.
 
     Half of the first level; below it a quarter of the level, or twice the level above where that is more. A level in
-    which neither fits (under 3/4 of it) has none.
+    which neither fits (under 3/4 of it) has none. What programs fill themselves catches nothing of the level below.
     """
     sets = []
     above = 0.0
@@ -102,7 +116,7 @@ def cache_sets(device: Device) -> list[tuple[Cache, float]]:
         wanted = max(2 * above, total / (4 if above else 2))
         if wanted <= 0.75 * total:
             sets.append((cache, wanted))
-        above = total
+        above = above if cache.addressed else total
     return sets
 
 
@@ -123,18 +137,18 @@ def _above(roof: Ceiling, below: Ceiling | None) -> Ceiling:
     return replace(roof, trusted=False, why_not=f"{slower}: the set did not stay in this level")
 
 
-def measure_launch(backend: Backend, options: Options, budget: Budget) -> Roof:
+def measure_launch(backend: Backend, options: Options, budget: Budget, level: str = "device") -> Roof:
     """The fixed cost of the smallest call, seconds; `best` is the smallest sample."""
-    kernel, _ = fastest(backend, backend.launch(), budget, options.launch_s / 4)
+    kernel, _ = fastest(backend, backend.launch(level), budget, options.launch_s / 4)
     rule = Rule(limit_s=options.launch_s, sample_s=0.0005, warm_s=0.05)
     run = repeat(backend, kernel, rule, budget)
     reasons = own_faults(run)
     roof = Ceiling(
-        id="launch/device",
+        id=f"launch/{level}",
         kind="launch",
         value=run.median_s,
         origin="measured",
-        level="device",
+        level=level,
         samples=run.samples_s,
         best=run.best_s,
         trusted=not reasons,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
 
-from rooflens.measure.backend import Backend, Cannot, Kernel
+from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, wrong_result
-from rooflens.measure.kernels import gemm_flops
 from rooflens.measure.loop import LEAST_SAMPLES, Rule, Run, fastest, first, repeat, settle, window
 from rooflens.measure.options import Options, may_retry
+from rooflens.measure.shapes import Best, best_shape
 from rooflens.roofline.ceilings import Ceiling, Mode
 from rooflens.roofline.profile import Device, Gate, GemmPoint
 from rooflens.units import percent, show
 
-CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)
 LOW_SHARE = 0.5
 THROTTLED = 0.95
 
@@ -30,53 +28,24 @@ class Roofs:
     points: tuple[GemmPoint, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
-    kernel: Kernel
-    size: int
-    points: tuple[GemmPoint, ...]
-
-    @property
-    def flops(self) -> float:
-        return gemm_flops(self.size, self.size, self.size)
-
-
 def measure_gemm(backend: Backend, dtype: str, options: Options, budget: Budget) -> Roofs:
-    """Burst and sustained roofs of `dtype` at its best cube. Raises Cannot when no library here multiplies it."""
+    """Burst and, where it is asked for, sustained roof of `dtype` at its best shape.
+
+    Raises Cannot when no library here multiplies it.
+    """
     best = best_shape(backend, dtype, options, budget)
     faults = wrong_result(best.kernel.error(), best.kernel.tolerance)
-    burst, sustained = _both(backend, best, options, budget)
+    burst, sustained = _both(backend, dtype, best, options, budget)
     peaks = {p.dtype: p for p in backend.peaks() if p.path == best.kernel.path}
-    device = backend.device()
-    roofs = [
-        _ceiling("burst", dtype, best, burst, burst.samples_s, faults, peaks.get(dtype), device),
-        _ceiling("sustained", dtype, best, sustained, _settled(sustained), faults, peaks.get(dtype), device),
-    ]
-    roofs[1] = replace(roofs[1], throttle=throttled(roofs[0], burst, roofs[1], sustained))
-    gates = tuple(replace(run.gate, id=roof.id) for run, roof in zip((burst, sustained), roofs, strict=True))
-    return Roofs(tuple(roofs), gates, _measured_best(best, burst, roofs[0]))
-
-
-def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -> _Best:
-    """Try growing cubes until one product is long enough; later sizes only in the two best ways of the earlier."""
-    end = backend.clock() + budget.limit(options.shapes_s)
-    enough_s = 0.5 * options.product_s * budget.scale
-    found: _Best | None = None
-    points: list[GemmPoint] = []
-    ways: list[str] = []
-    for size in CUBES:
-        kernels = [k for k in backend.gemm(dtype, size, size, size, options.seed) if not ways or k.unit in ways]
-        kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 4, rounds=3)
-        took = best_s[kernel.unit]
-        points.append(_point(dtype, size, kernel, took))
-        if found is None or gemm_flops(size, size, size) / took > 0.99 * found.flops / _time(points, found.size):
-            found = _Best(kernel, size, ())
-        ways = sorted(best_s, key=best_s.__getitem__)[:2]
-        if took > enough_s or backend.clock() > end:
-            break
-    if found is None:
-        raise Cannot(f"{dtype} skipped: no shape could be tried")
-    return replace(found, points=tuple(points))
+    known = (faults, peaks.get(dtype), backend.device())
+    fresh = _ceiling("burst", dtype, best, burst, burst.samples_s, *known)
+    points = _measured_best(best, burst, fresh)
+    if sustained is None:
+        return Roofs((fresh,), (replace(burst.gate, id=fresh.id),), points)
+    settled = _ceiling("sustained", dtype, best, sustained, _settled(sustained), *known)
+    settled = replace(settled, throttle=throttled(fresh, burst, settled, sustained))
+    gates = tuple(replace(run.gate, id=roof.id) for run, roof in ((burst, fresh), (sustained, settled)))
+    return Roofs((fresh, settled), gates, points)
 
 
 def measure_point(
@@ -114,23 +83,24 @@ def throttled(burst: Ceiling, burst_run: Run, sustained: Ceiling, run: Run) -> s
     return fell + clocks + (f" ({said})" if said else "")
 
 
-def _both(backend: Backend, best: _Best, options: Options, budget: Budget) -> tuple[Run, Run]:
-    def attempt() -> tuple[Run, Run]:
+def _both(
+    backend: Backend, dtype: str, best: Best, options: Options, budget: Budget
+) -> tuple[Run, Run | None]:
+    settles = options.sustained is None or dtype in options.sustained
+
+    def attempt() -> tuple[Run, Run | None]:
         backend.rest(budget.limit(options.rest_s))
         burst = first(backend, best.kernel, LEAST_SAMPLES, budget)
         least_s = budget.limit(options.sustained_least_s)
-        return burst, settle(backend, best.kernel, least_s, options.sustained_s, budget)
+        settled = settle(backend, best.kernel, least_s, options.sustained_s, budget) if settles else None
+        return burst, settled
 
-    return _retry(attempt, options, budget)
-
-
-def _retry(attempt: Callable[[], tuple[Run, Run]], options: Options, budget: Budget) -> tuple[Run, Run]:
     runs = attempt()
     needed_s = options.rest_s + options.burst_s / 2 + options.sustained_s
-    if not any(r.gate.reasons for r in runs) or not may_retry(options, budget, needed_s):
+    if not any(r.gate.reasons for r in runs if r) or not may_retry(options, budget, needed_s):
         return runs
     second = attempt()
-    return _cleaner(runs[0], second[0]), _cleaner(runs[1], second[1])
+    return _cleaner(runs[0], second[0]), runs[1] and second[1] and _cleaner(runs[1], second[1])
 
 
 def _cleaner(a: Run, b: Run) -> Run:
@@ -145,7 +115,7 @@ def _settled(run: Run) -> tuple[float, ...]:
 def _ceiling(
     mode: Mode,
     dtype: str,
-    best: _Best,
+    best: Best,
     run: Run,
     speaking: tuple[float, ...],
     faults: list[str],
@@ -169,9 +139,9 @@ def _ceiling(
     return replace(made, note="; ".join(_notes(made, best, run, peak, device)))
 
 
-def _notes(made: Ceiling, best: _Best, run: Run, peak: Ceiling | None, device: Device) -> list[str]:
+def _notes(made: Ceiling, best: Best, run: Run, peak: Ceiling | None, device: Device) -> list[str]:
     notes = [
-        f"{best.size} x {best.size} x {best.size} random normal",
+        f"{' x '.join(map(str, best.shape))} random normal",
         *([best.kernel.note] if best.kernel.note else []),
     ]
     if unsettled(run):
@@ -194,23 +164,7 @@ def suspects(gate: Gate, device: Device) -> list[str]:
     return [*gate.reasons, *forced, *few, *path] or ["clock, memory speed or a library without a path for this dtype"]
 
 
-def _point(dtype: str, size: int, kernel: Kernel, took: float) -> GemmPoint:
-    return GemmPoint(
-        name=f"gemm {dtype} {size}x{size}x{size} ({kernel.unit})",
-        dtype=dtype,
-        m=size,
-        n=size,
-        k=size,
-        time_s=took,
-        best_s=took,
-        samples_s=(took,),
-        path=kernel.path,
-        trusted=False,
-        why_not="one of the shapes tried, with two samples: not a measured point",
-    )
-
-
-def _measured_best(best: _Best, burst: Run, roof: Ceiling) -> tuple[GemmPoint, ...]:
+def _measured_best(best: Best, burst: Run, roof: Ceiling) -> tuple[GemmPoint, ...]:
     """The points tried, the best shape's with the samples of its burst."""
     return tuple(
         replace(
@@ -221,11 +175,8 @@ def _measured_best(best: _Best, burst: Run, roof: Ceiling) -> tuple[GemmPoint, .
             trusted=roof.trusted,
             why_not=roof.why_not,
         )
-        if point.m == best.size
+        if (point.m, point.n, point.k) == best.shape
         else point
         for point in best.points
     )
 
-
-def _time(points: list[GemmPoint], size: int) -> float:
-    return next(p.time_s for p in points if p.m == size)

@@ -15,7 +15,7 @@ from rooflens.roofline.profile import Gate
 
 LEAST_SAMPLES = 10
 MOST_IN_A_TURN = 500
-TURN_S = 0.04  # idle threads of OpenBLAS and OpenMP spin for some 30 ms and take the core from whoever is next
+SETTLE_SAMPLE_S = 0.02  # a settling device is never left idle for long: shorter work is enqueued several times
 CHECK_SHARE = 0.05  # of the limit, between two looks at whether a run has settled
 
 
@@ -58,12 +58,7 @@ class Run:
 
 def sample(backend: Backend, kernel: Kernel, calls: int = 1) -> float:
     """Seconds that one piece of work took, averaged over `calls` runs waited for together."""
-    run = kernel.run
-    start = backend.clock()
-    for _ in range(calls):
-        run()
-    backend.sync()
-    return (backend.clock() - start) / (calls * kernel.inner)
+    return backend.elapsed_s(kernel, calls) / (calls * kernel.inner)
 
 
 def interval(samples: Sequence[float]) -> float:
@@ -130,7 +125,7 @@ def fastest(
     for _ in range(rounds):
         for kernel in proper:
             with kernel.setting():
-                best[kernel.unit] = min(best[kernel.unit], _turn(backend, kernel, TURN_S))
+                best[kernel.unit] = min(best[kernel.unit], _turn(backend, kernel, backend.turn_s))
         if backend.clock() > end:
             break
     return min(proper, key=lambda k: best[k.unit]), best
@@ -166,8 +161,9 @@ def settle(backend: Backend, kernel: Kernel, least_s: float, limit_s: float, bud
         end = start + budget.limit(limit_s)
         check, settled = start + least_s, False
         samples = [sample(backend, kernel)]
+        calls = max(1, round(SETTLE_SAMPLE_S / (samples[0] * kernel.inner)))
         while not settled and _goes_on(backend.clock(), end, len(samples), budget):
-            samples.append(sample(backend, kernel))
+            samples.append(sample(backend, kernel, calls))
             if backend.clock() >= check:
                 settled = steady(samples)
                 check = backend.clock() + CHECK_SHARE * limit_s

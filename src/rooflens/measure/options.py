@@ -17,7 +17,8 @@ class Options:
     """Limits in seconds; each stage stops earlier when it has converged.
 
     rest_s: idle before the burst. product_s: about how long the chosen product may take. retry_until_s: a disturbed
-    measurement is repeated once when it ends before this, counted from the start.
+    measurement is repeated once when it ends before this, counted from the start. sustained: the dtypes whose settled
+    rate is measured too; None is all of them. full: as long as it takes.
     """
 
     seed: int = 0
@@ -35,6 +36,8 @@ class Options:
     launch_s: float = 0.5
     cell_s: float = 2.0
     retry_until_s: float = 40.0
+    sustained: tuple[str, ...] | None = None
+    full: bool = False
 
     def __post_init__(self) -> None:
         if self.budget_s is not None and self.budget_s <= 0:
@@ -44,6 +47,11 @@ class Options:
     def gemm_total_s(self) -> float:
         """About how long one dtype takes."""
         return self.shapes_s + self.rest_s + self.burst_s / 2 + self.sustained_s
+
+    def products_s(self, dtype: str) -> float:
+        """The same for `dtype`, without the sustained run where none is asked for."""
+        settles = self.sustained is None or dtype in self.sustained
+        return self.gemm_total_s - (0.0 if settles else self.sustained_s)
 
     def shorter(self) -> Options:
         """Half the sustained run: for what is measured beside the main dtypes."""
@@ -77,3 +85,25 @@ def quick(seed: int = 0, budget_s: float | None = None) -> Options:
         cell_s=0.6,
         retry_until_s=0.0,
     )
+
+
+GPU_DTYPES = ("bf16", "fp8", "fp16", "tf32", "int8", "fp32", "fp64")
+
+
+def gpu(seed: int = 0, budget_s: float | None = None, *, quick: bool = False, full: bool = False) -> Options:
+    """A GPU in under two minutes, half a minute (`quick`), or as long as it takes (`full`)."""
+    known = Options(seed=seed, budget_s=budget_s, dtypes=GPU_DTYPES, retry_until_s=0.0)
+    if quick:
+        return replace(
+            known, quick=True, rest_s=0.5, shapes_s=0.3, burst_s=0.1, sustained_least_s=0.8, sustained_s=1.5,
+            stream_s=0.5, cache_s=0.15, launch_s=0.05, cell_s=0.02, sustained=("bf16",),
+        )  # fmt: skip
+    if full:
+        return replace(
+            known, full=True, shapes_s=6.0, burst_s=0.1, sustained_least_s=6.0, sustained_s=12.0, stream_s=4.0,
+            cell_s=0.5, retry_until_s=120.0,
+        )  # fmt: skip
+    return replace(
+        known, shapes_s=1.5, burst_s=0.1, sustained_least_s=3.0, sustained_s=6.0, stream_s=2.0, cache_s=0.5,
+        launch_s=0.2, cell_s=0.06, sustained=("bf16", "fp8"),
+    )  # fmt: skip

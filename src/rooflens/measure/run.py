@@ -8,24 +8,16 @@ from datetime import UTC, datetime
 from statistics import median
 
 from rooflens.measure.backend import Backend, Cannot
-from rooflens.measure.bandwidth import cache_sets, measure_cache, measure_launch, measure_main, stand_out
+from rooflens.measure.bandwidth import stand_out
 from rooflens.measure.budget import Budget
-from rooflens.measure.gemm import Roofs, measure_gemm
+from rooflens.measure.gemm import Roofs
 from rooflens.measure.options import Options, Progress, silent
+from rooflens.measure.stages import Stage, plan
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.profile import Cache, Gate, GemmPoint, Profile
+from rooflens.roofline.profile import Gate, GemmPoint, Profile
 from rooflens.units import percent, show
 
 SLOWER = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One step: its name, about how long it takes, and what it measures."""
-
-    name: str
-    seconds: float
-    run: Callable[[Budget], Roofs]
 
 
 @dataclass(slots=True)
@@ -76,23 +68,6 @@ def measure(
     return _profile(backend, options, found, began, budget)
 
 
-def plan(backend: Backend, options: Options) -> list[Stage]:
-    """The stages, the most wanted first, so that a short budget still gives a roofline."""
-    first, others = options.dtypes[:1], options.dtypes[1:]
-    launch = Stage("launch", options.launch_s, lambda b: _one(measure_launch(backend, options, b)))
-    caches = [_cache_stage(backend, cache, size, options) for cache, size in cache_sets(backend.device())]
-    return [
-        launch,
-        _stream_stage(backend, "read", options),
-        *(_gemm_stage(backend, dtype, options) for dtype in first),
-        _stream_stage(backend, "copy", options),
-        *caches,
-        *(_gemm_stage(backend, dtype, options) for dtype in others),
-        _stream_stage(backend, "write", options),
-        _stream_stage(backend, "triad", options),
-    ]
-
-
 def _possible(backend: Backend, options: Options, found: Findings) -> Options:
     """The options with only the dtypes that this backend multiplies; a sentence in `found` for each other."""
     possible = []
@@ -103,25 +78,6 @@ def _possible(backend: Backend, options: Options, found: Findings) -> Options:
         except Cannot as reason:
             found.skipped.append(str(reason))
     return replace(options, dtypes=tuple(possible))
-
-
-def _gemm_stage(backend: Backend, dtype: str, options: Options) -> Stage:
-    mine = options.shorter() if backend.device().kind == "cpu" and dtype not in ("fp32", "fp64") else options
-    return Stage(f"{dtype} products", mine.gemm_total_s, lambda b: measure_gemm(backend, dtype, mine, b))
-
-
-def _stream_stage(backend: Backend, access: str, options: Options) -> Stage:
-    return Stage(f"memory {access}", options.stream_s, lambda b: _one(measure_main(backend, access, options, b)))
-
-
-def _cache_stage(backend: Backend, cache: Cache, size: float, options: Options) -> Stage:
-    return Stage(
-        f"{cache.level} read", options.cache_s, lambda b: _one(measure_cache(backend, cache, size, options, b))
-    )
-
-
-def _one(found: tuple[Ceiling, Gate]) -> Roofs:
-    return Roofs((found[0],), (found[1],))
 
 
 def _do(stage: Stage, found: Findings, budget: Budget) -> None:

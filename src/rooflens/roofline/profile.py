@@ -116,7 +116,8 @@ class AttentionPoint:
 
     Not timed: projections and the cache write. time_s is the median of `count` repetitions; samples_s keeps at most
     a thousand of them. calls: library calls in one repetition, each paying the launch cost. overhead_s: the same
-    calls over one cached token, so what a repetition costs apart from its data.
+    calls over one cached token, so what a repetition costs apart from its data. kv_dtype: how the cache is stored where
+    that is not `dtype`. kv_heads: absent where every query head has its own. implementation: which way it was computed.
     """
 
     dtype: str
@@ -134,6 +135,10 @@ class AttentionPoint:
     implementation: str | None = None
     trusted: bool = True
     why_not: str | None = None
+    model: str | None = None
+    kv_heads: int | None = None
+    batch: int = 1
+    kv_dtype: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
-from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage
+from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
 from rooflens.measure.backends import cpu_c, host
 from rooflens.measure.backends.cpu_attention import Numpy
 from rooflens.measure.backends.cpu_streams import Streams
@@ -34,6 +34,7 @@ class CpuBackend:
     """All cores this process may use, one thread each; fewer with `threads`. native, torch: whether to use them."""
 
     name = "cpu"
+    turn_s = 0.04  # idle threads of OpenBLAS and OpenMP spin for some 30 ms and take the core from whoever is next
 
     def __init__(self, threads: int | None = None, *, native: bool = True, torch: bool = True) -> None:
         self._cpus = host.usable_cpus()[:threads]
@@ -62,6 +63,10 @@ class CpuBackend:
     def clock(self) -> float:
         """Seconds of the system's finest clock."""
         return time.perf_counter()
+
+    def elapsed_s(self, kernel: Kernel, calls: int) -> float:
+        """On the host's clock."""
+        return waited_s(self, kernel, calls)
 
     def rest(self, seconds: float) -> None:
         """Sleep."""
@@ -111,7 +116,11 @@ class CpuBackend:
         """Slices of one arena, one a pinned worker."""
         return self._streams.kernels(access, level, working_set_bytes, seed)
 
-    def launch(self) -> Sequence[Kernel]:
+    def transfer(self, way: str, size_bytes: int) -> Kernel:
+        """Nothing to copy to."""
+        raise Cannot(f"{way} skipped: a processor has no host link")
+
+    def launch(self, level: str = "device") -> Sequence[Kernel]:
         """Adding two numbers: what one call from Python into numpy costs."""
         import numpy as np
 

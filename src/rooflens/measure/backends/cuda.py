@@ -26,6 +26,7 @@ class CudaBackend:
     """Device `index` of this machine."""
 
     name = "cuda"
+    turn_s = 0.002
 
     def __init__(self, index: int = 0) -> None:
         self._index = index

@@ -25,7 +25,7 @@ THREADS = 256
 MOST_GROUP = 8
 MOST_HELD = 64  # values of the accumulators that a thread keeps
 LEAST_KEYS = 64  # shortest split
-BLOCKS_A_UNIT = 16
+BLOCKS_A_UNIT = 2
 CHECKED_PAIRS = 4
 TOLERANCE = {"fp32": 1e-5, "fp16": 5e-3, "bf16": 5e-3, "int8": 3e-2}
 MMA = True
@@ -101,6 +101,7 @@ class DecodeAttention:
             setting=self._card.here,
             hosted=not graph,
             note=f"{cache.sets} caches take turns",
+            kv_dtype="int8" if dtype == "int8" else None,
         )
 
     def _cache(self, dtype: str, context: int, shape: AttentionShape, seed: int, size: float) -> Cache:

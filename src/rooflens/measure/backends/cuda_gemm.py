@@ -278,7 +278,7 @@ def _name(algorithm: Any) -> str:
 
     said = []
     for short, attribute in (("algorithm", "ID"), ("tile", "TILE_ID"), ("stages", "STAGES_ID"), ("splits", "SPLITK_NUM"),
-                             ("swizzle", "CTA_SWIZZLING"), ("cluster", "CLUSTER_SHAPE_ID")):  # fmt: skip
+                             ("swizzle", "CTA_SWIZZLING"), ("cluster", "CLUSTER_SHAPE_ID"), ("custom", "CUSTOM_OPTION")):  # fmt: skip
         which = cublasLt.MatmulAlgoConfigAttribute[attribute]
         value = np.zeros(1, cublasLt.get_matmul_algo_config_attribute_dtype(which))
         written = np.zeros(1, np.uint64)

@@ -14,7 +14,7 @@ from rooflens.measure.kernels import STREAMS
 FILE = "stream.cu"
 VECTOR_BYTES = 16
 THREADS = 512
-GEOMETRIES = tuple((unroll, blocks) for unroll in (1, 2, 4, 8) for blocks in (8, 32, 10**6))  # blocks an SM at most
+GEOMETRIES = ((1, 256), (1, 512), (1, 1024), (2, 256), (2, 512), (4, 512), (8, 512))  # vectors and threads; one tile a block
 SAMPLE_S = 1e-3  # a near level is read so often that calling does not count
 NEAR_BYTES_PER_S = {"L2": 6e12, "shared": 30e12}  # only to choose how often
 SHARED_THREADS = 1024
@@ -57,19 +57,19 @@ class Streams:
             ways.append(self._memcpy(arrays))
         return ways
 
-    def _stream(self, access: str, arrays: Sequence[Any], n: int, unroll: int, blocks: int) -> Kernel:
+    def _stream(self, access: str, arrays: Sequence[Any], n: int, unroll: int, threads: int) -> Kernel:
         cp, card = self._card.cp, self._card
         kernel = card.kernel(FILE, f"stream_{access}<{unroll}>")
-        grid = (min(blocks * card.units, math.ceil(n / THREADS / unroll)),)
+        grid = (math.ceil(n / threads / unroll),)
         sums = cp.zeros(grid[0], "uint32")
         extra = {"read": (sums,), "write": (cp.uint32(0x3F800000),), "copy": (), "triad": (cp.float32(0.5),)}[access]
 
         def run() -> None:
-            kernel(grid, (THREADS,), (*arrays, cp.uint64(n), *extra))
+            kernel(grid, (threads,), (*arrays, cp.uint64(n), *extra))
 
         return Kernel(
             run=run,
-            unit=f"{access} kernel, {unroll} vectors deep, {grid[0]} blocks of {THREADS}",
+            unit=f"{access} kernel, {unroll} vectors a thread, {threads} threads a block",
             error=lambda: self._checked(run, lambda: _stream_error(cp, access, arrays, sums)),
             tolerance=0.0 if access != "triad" else 1e-6,
             setting=card.here,
@@ -95,15 +95,16 @@ class Streams:
         cp, card = self._card.cp, self._card
         passes = max(1, math.ceil(SAMPLE_S * NEAR_BYTES_PER_S[level] / working_set_bytes))
         make = self._shared if level == "shared" else self._l2
+        overhead_s = card.elapsed_s(self._empty)
         return [
             Kernel(
                 run=run,
                 unit=unit,
-                error=lambda run=run, read=read: self._checked(run, lambda: _sum_error(cp, read)),
+                error=lambda run=run, read=read: self._checked(run, lambda: _sum_error(read)),
                 tolerance=0.0,
                 inner=passes,
                 setting=card.here,
-                overhead_s=card.elapsed_s(lambda: self._empty(), 1),
+                overhead_s=overhead_s,
             )
             for unit, run, read in make(working_set_bytes, passes, seed)
         ]  # fmt: skip
@@ -114,9 +115,9 @@ class Streams:
         a = cp.empty(4 * n, "uint32")
         _fill(cp, a, seed)
         kernel = card.kernel(FILE, "near_read")
-        expected = _wrapped_sum(cp, a) * passes % 2**32
+        expected = _wrapped_sum(a) * passes % 2**32
         made = []
-        for blocks in (2, 3, 4):
+        for blocks in (3, 4):
             grid, sums = (blocks * card.units,), cp.zeros(blocks * card.units, "uint32")
             arguments = (a, cp.uint64(n), cp.int32(passes), sums)
             name = f"L2 read kernel, {blocks} blocks of {THREADS} an SM"
@@ -227,18 +228,18 @@ def _fill(cp: Any, array: Any, seed: int) -> None:
         array[start : start + count] = block[:count]
 
 
-def _wrapped_sum(cp: Any, array: Any) -> int:
+def _wrapped_sum(array: Any) -> int:
     return int(array.sum(dtype="uint64")) % 2**32
 
 
-def _sum_error(cp: Any, read: _Read) -> float:
-    return float(_wrapped_sum(cp, read.sums) != read.expected)
+def _sum_error(read: _Read) -> float:
+    return float(_wrapped_sum(read.sums) != read.expected)
 
 
 def _stream_error(cp: Any, access: str, arrays: Sequence[Any], sums: Any) -> float:
     """0 when every element is what the formula says; for triad the largest relative difference."""
     if access == "read":
-        return _sum_error(cp, _Read(sums, _wrapped_sum(cp, arrays[0])))
+        return _sum_error(_Read(sums, _wrapped_sum(arrays[0])))
     if access == "write":
         return float((arrays[0] != 0x3F800000).any())
     if access == "copy":

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage
+from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
 from rooflens.measure.kernels import gemm_flops
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Device
@@ -41,6 +42,8 @@ class FakeMachine:
     caches: tuple[Cache, ...] = (Cache("L1", 32768, 2), Cache("L2", 524288, 2), Cache("L3", 2.0**25))
     launch_s: float = 1e-6
     noise: float = 0.003
+    kind: Literal["cpu", "gpu"] = "cpu"
+    links: Mapping[str, float] = field(default_factory=dict)
     threads: int = 2
     memory_bytes: float = 16e9
     clock_hz: float = 3e9
@@ -68,6 +71,7 @@ class FakeBackend:
     """
 
     name = "fake"
+    turn_s = 0.001
 
     def __init__(self, machine: FakeMachine | None = None, interrupt_in: str = "") -> None:
         self.machine = machine or FakeMachine()
@@ -85,7 +89,7 @@ class FakeBackend:
     def device(self) -> Device:
         """The made-up processor."""
         m = self.machine
-        return Device("Fake CPU", "cpu", threads=m.threads, memory_bytes=m.memory_bytes, caches=m.caches)
+        return Device(f"Fake {m.kind.upper()}", m.kind, threads=m.threads, memory_bytes=m.memory_bytes, caches=m.caches)
 
     def versions(self) -> dict[str, str]:
         """One made-up library."""
@@ -94,6 +98,10 @@ class FakeBackend:
     def clock(self) -> float:
         """Virtual seconds."""
         return self._now_s
+
+    def elapsed_s(self, kernel: Kernel, calls: int) -> float:
+        """On the virtual clock."""
+        return waited_s(self, kernel, calls)
 
     def rest(self, seconds: float) -> None:
         """Let virtual time pass, and cool down."""
@@ -147,7 +155,14 @@ class FakeBackend:
         overhead_s = self.machine.overhead_s
         return [self._kernel(working_set_bytes / rate, f"fake {level} {access}", inner=inner, overhead_s=overhead_s)]
 
-    def launch(self) -> Sequence[Kernel]:
+    def transfer(self, way: str, size_bytes: int) -> Kernel:
+        """At the chosen rate of this way; a machine without it has no such link."""
+        rate = self.machine.links.get(way)
+        if rate is None:
+            raise Cannot(f"{way} skipped: the fake machine has no such link")
+        return self._kernel(size_bytes / rate, "fake copy")
+
+    def launch(self, level: str = "device") -> Sequence[Kernel]:
         """Nothing but the launch cost."""
         return [self._kernel(0.0, "fake call")]
 

@@ -1,0 +1,115 @@
+"""Which product is fastest: growing cubes on a processor, a climb over shapes on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rooflens.measure.backend import Backend, Cannot, Kernel
+from rooflens.measure.budget import Budget
+from rooflens.measure.kernels import gemm_flops
+from rooflens.measure.loop import fastest
+from rooflens.measure.options import Options
+from rooflens.roofline.profile import GemmPoint
+
+CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)
+Shape = tuple[int, int, int]
+START: tuple[Shape, ...] = ((4096, 4096, 4096), (8192, 8192, 8192), (4096, 28672, 4096))  # two cubes, one model's FFN
+SMALLEST, LARGEST = 2048, 16384
+BETTER = 1.005
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The fastest product: its kernel, M, N, K, and a point for every shape tried."""
+
+    kernel: Kernel
+    shape: Shape
+    took_s: float
+    points: tuple[GemmPoint, ...] = ()
+
+    @property
+    def flops(self) -> float:
+        """Of one product."""
+        return gemm_flops(*self.shape)
+
+    @property
+    def rate(self) -> float:
+        """FLOP/s."""
+        return self.flops / self.took_s
+
+
+def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -> Best:
+    """The fastest product of `dtype` found within `options.shapes_s`. Raises Cannot when none could be tried."""
+    search, as_good = (_climb, 1.0) if backend.device().kind == "gpu" else (_grow, 0.99)
+    end = backend.clock() + budget.limit(options.shapes_s)
+    best: Best | None = None
+    points = []
+    for found in search(backend, dtype, options, budget):
+        points.append(_point(dtype, found))
+        if best is None or found.rate > as_good * best.rate:
+            best = found
+        if backend.clock() > end:
+            break
+    if best is None:
+        raise Cannot(f"{dtype} skipped: no shape could be tried")
+    return replace(best, points=tuple(points))
+
+
+def _grow(backend: Backend, dtype: str, options: Options, budget: Budget) -> Iterator[Best]:
+    """Cubes until one product is long enough; later sizes only in the two best ways of the earlier."""
+    enough_s = 0.5 * options.product_s * budget.scale
+    ways: list[str] = []
+    for size in CUBES:
+        kernels = [k for k in backend.gemm(dtype, size, size, size, options.seed) if not ways or k.unit in ways]
+        kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 4, rounds=3)
+        ways = sorted(best_s, key=best_s.__getitem__)[:2]
+        long_enough = best_s[kernel.unit] > enough_s
+        if size > CUBES[0] or long_enough:  # the smallest only finds the best ways, or serves what is emulated
+            yield Best(kernel, (size, size, size), best_s[kernel.unit])
+        if long_enough:
+            return
+
+
+def _climb(backend: Backend, dtype: str, options: Options, budget: Budget) -> Iterator[Best]:
+    """Two cubes and a model's shape, then the neighbours of the best so far, while one of them is better."""
+    tried: dict[Shape, Best] = {}
+    wanted: list[Shape] = list(START)
+    while wanted:
+        for shape in wanted:
+            kernels = backend.gemm(dtype, *shape, options.seed)
+            kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 8, rounds=2)
+            tried[shape] = Best(kernel, shape, best_s[kernel.unit])
+            yield tried[shape]
+        best = max(tried.values(), key=lambda b: b.rate)
+        came_from = max((b.rate for s, b in tried.items() if s not in wanted), default=0.0)
+        if best.rate < BETTER * came_from:
+            return
+        wanted = [s for s in neighbours(best.shape) if s not in tried]
+
+
+def neighbours(shape: Shape) -> list[Shape]:
+    """Each side doubled and halved, within what is worth trying."""
+    found = []
+    for side in range(3):
+        for size in (2 * shape[side], shape[side] // 2):
+            if SMALLEST <= size <= LARGEST:
+                found.append((*shape[:side], size, *shape[side + 1 :]))
+    return found  # type: ignore[return-value]  # three sides stay three
+
+
+def _point(dtype: str, found: Best) -> GemmPoint:
+    m, n, k = found.shape
+    return GemmPoint(
+        name=f"gemm {dtype} {m}x{n}x{k} ({found.kernel.unit})",
+        dtype=dtype,
+        m=m,
+        n=n,
+        k=k,
+        time_s=found.took_s,
+        best_s=found.took_s,
+        samples_s=(found.took_s,),
+        path=found.kernel.path,
+        trusted=False,
+        why_not="one of the shapes tried, with two samples: not a measured point",
+    )
