@@ -121,9 +121,9 @@ def products(backend: CpuBackend, options: Options, rounds: int) -> None:
     """Fp32 and fp64 against numpy and torch called directly, at the size we chose."""
     for dtype, wanted in (("fp32", 0.97), ("fp64", 0.95)):
         best = best_shape(backend, dtype, options, Budget(backend.clock))
-        n, kind = best.size, {"fp32": np.float32, "fp64": np.float64}[dtype]
-        a, b = (np.random.default_rng(s).standard_normal((n, n)).astype(kind) for s in (1, 2))
-        out = np.empty((n, n), kind)
+        (m, n, k), kind = best.shape, {"fp32": np.float32, "fp64": np.float64}[dtype]
+        a, b = (np.random.default_rng(s).standard_normal(size).astype(kind) for s, size in ((1, (m, k)), (2, (k, n))))
+        out = np.empty((m, n), kind)
         others = {"numpy": lambda a=a, b=b, out=out: np.matmul(a, b, out=out)}
         if find_spec("torch"):
             import torch
@@ -131,8 +131,8 @@ def products(backend: CpuBackend, options: Options, rounds: int) -> None:
             t = [torch.from_numpy(x) for x in (a, b, out)]
             others["torch"] = lambda t=t: torch.mm(t[0], t[1], out=t[2])
         with best.kernel.setting():
-            duel(dtype, wanted, 2 * n**3, best.kernel.run, others, rounds, backend)
-        print(f"       {n} x {n} x {n}, {best.kernel.unit}")
+            duel(dtype, wanted, best.flops, best.kernel.run, others, rounds, backend)
+        print(f"       {m} x {n} x {k}, {best.kernel.unit}")
 
 
 def streams(backend: CpuBackend, options: Options, rounds: int) -> None:

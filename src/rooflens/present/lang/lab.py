@@ -18,7 +18,7 @@ EN: dict[str, str] = {
     "lab.attention.text": "At S = {S} one token's {dtype} attention needs {flops} ({flops_key}) and moves {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). It takes {time} ({time_key}): {rate} ({rate_key}), which is "
     "{share} of the {dtype} roof ({share_key}).",
-    "lab.attention.memory": "It lies on the slope: {bandwidth} ({bandwidth_key}), {reached} of what the "
+    "lab.attention.memory": "Memory binds: {bandwidth} ({bandwidth_key}), {reached} of what the "
     "measured bandwidth allows ({reached_key}). More arithmetic would not help; fewer bytes would.",
     "lab.attention.below-roof": "It lies below the slope: {reached} of what the measured bandwidth allows "
     "({reached_key}), so the code is the first suspect and not the machine.",
@@ -58,7 +58,7 @@ ES: dict[str, str] = {
     "lab.attention.text": "Con S = {S}, la atención {dtype} de un token necesita {flops} ({flops_key}) y mueve {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Tarda {time} ({time_key}): {rate} ({rate_key}), es decir "
     "{share} del techo {dtype} ({share_key}).",
-    "lab.attention.memory": "Está sobre la pendiente: {bandwidth} ({bandwidth_key}), {reached} de lo que permite el ancho "
+    "lab.attention.memory": "Limita la memoria: {bandwidth} ({bandwidth_key}), {reached} de lo que permite el ancho "
     "de banda medido ({reached_key}). Más aritmética no ayudaría; menos bytes, sí.",
     "lab.attention.below-roof": "Está por debajo de la pendiente: {reached} de lo que permite el ancho de banda medido "
     "({reached_key}); el primer sospechoso es el código y no la máquina.",
@@ -98,7 +98,7 @@ VI: dict[str, str] = {
     "lab.attention.text": "Với S = {S}, attention {dtype} của một token cần {flops} ({flops_key}) và chuyển {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Nó mất {time} ({time_key}): {rate} ({rate_key}), tức {share} của "
     "trần {dtype} ({share_key}).",
-    "lab.attention.memory": "Nó nằm trên đường dốc: {bandwidth} ({bandwidth_key}), {reached} của mức mà băng thông đo được "
+    "lab.attention.memory": "Bộ nhớ là giới hạn: {bandwidth} ({bandwidth_key}), {reached} của mức mà băng thông đo được "
     "cho phép ({reached_key}). Thêm số học không giúp được; bớt byte thì có.",
     "lab.attention.below-roof": "Nó nằm dưới đường dốc: {reached} của mức mà băng thông đo được cho phép ({reached_key}); "
     "nghi phạm đầu tiên là mã chứ không phải máy.",
