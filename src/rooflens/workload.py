@@ -205,19 +205,22 @@ def own_dtype(model: Model) -> tuple[Dtype, tuple[str, ...]]:
     return own, ()
 
 
-def precision(own: Dtype, weights: str | None = None, kv: str | None = None, stored: Stored | None = None) -> Precision:
+def precision(
+    own: Dtype, weights: str | None = None, kv: str | None = None, stored: Stored | None = None, state: str = "fp32"
+) -> Precision:
     """The stored formats; those not given are the model's: what a quantised one has `stored`, else `own`.
 
     `weights` in 8- and 4-bit tensor formats leave embedding, head, router and norms in 16 bit, as engines do; in GGUF
     types and plain bit counts, only norms. The cache is stored as the activations unless `kv` says otherwise.
+    `state`: the format of recurrent states, Model.state_dtype.
     """
     if stored and not weights:
         parts: dict[str, Dtype] = {part: of or own for part, of in stored.parts.items()}
-        return Precision(stored.weights, dtype(kv) if kv else stored.kv or own, own, parts)
+        return Precision(stored.weights, dtype(kv) if kv else stored.kv or own, own, parts, state=dtype(state))
     wanted = dtype(weights) if weights else own
     act = wanted if wanted.bits >= 16 else own
     wide: tuple[Part, ...] = () if wanted.bits >= 16 else ("norm",) if wanted.everywhere else WIDE_PARTS
-    return Precision(wanted, dtype(kv) if kv else act, act, dict.fromkeys(wide, act))
+    return Precision(wanted, dtype(kv) if kv else act, act, dict.fromkeys(wide, act), state=dtype(state))
 
 
 def _operator(rows: tuple[Row, ...], block: Block, sizes: list[dict[str, Number]], stored: Precision) -> Operator:

@@ -12,13 +12,25 @@ from typing import Any
 from rooflens.errors import RooflensError, Unknown, near
 from rooflens.models.config import Config
 from rooflens.models.dialects import common
+from rooflens.models.facts import ModelFacts, facts
 from rooflens.models.model import Block, Choices, Model
 from rooflens.models.quantised import Stored, stored
 from rooflens.models.refused import REFUSED
 from rooflens.models.shapes import SHAPES, Shape
 from rooflens.models.wrappers import Unwrapped, unwrap
 
-__all__ = ["Block", "Choices", "Model", "Stored", "from_config", "known", "named", "rebuilt"]
+__all__ = [
+    "Block",
+    "Choices",
+    "Model",
+    "ModelFacts",
+    "Stored",
+    "facts",
+    "from_config",
+    "known",
+    "named",
+    "rebuilt",
+]
 
 DEFAULT = Choices()
 _DRAFTS = "{} multi-token-prediction layers: left out, as they do not run in a plain step"

@@ -19,11 +19,13 @@ GPT2 = Family(norm="layer", gated=False, qkv_bias=True, out_bias=True, ffn_bias=
 GEMMA2 = Family(qkv_bias="attention_bias", out_bias="attention_bias", sandwich=True, pattern="LG")
 COHERE = Family(norm="plain", qkv_bias="attention_bias", out_bias="attention_bias", parallel=True, shared_norm=True)
 XIELU = (Row("xielu", "B T, 2 -> B T", "weight", "norm", "w", 1.0, rides=True),)
+APERTUS = Family(
+    qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", gated=False, ffn_extra=XIELU
+)  # fmt: skip
 
 DENSE: dict[str, Family] = {
-    "apertus": Family(
-        qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", gated=False, ffn_extra=XIELU
-    ),
+    "apertus": APERTUS,
+    "apertus1p5_text": APERTUS,
     "arcee": replace(LLAMA, gated=False),
     "baichuan": Family(),
     "biogpt": replace(GPT2, offset=2),
@@ -52,7 +54,7 @@ DENSE: dict[str, Family] = {
     "gemma3_text": replace(GEMMA2, head_norm="head", pattern="LLLLLG"),
     "glm": GLM,
     "glm4": replace(GLM, sandwich=True),
-    "glm4v_text": replace(GLM, sandwich=True),
+    "glm4v_text": Family(qkv_bias=True, sandwich=True),
     "gpt2": GPT2,
     "gpt_bigcode": GPT2,
     "gpt_neo": replace(GPT2, qkv_bias=False, pattern="GL"),
@@ -95,7 +97,7 @@ DENSE: dict[str, Family] = {
         head_norm="layer head if qk_layernorm", head_bias=True,
     ),
     "phi3": Family(pattern="L"),
-    "qwen": Family(qkv_bias=True),
+    "qwen": Family(qkv_bias=True, out_bias="other_bias", ffn_bias="other_bias"),
     "qwen2": QWEN2,
     "qwen2_5_omni_text": QWEN2,
     "qwen2_5_vl_text": QWEN2,

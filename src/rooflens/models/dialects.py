@@ -68,7 +68,12 @@ def _chatglm(facts: Facts) -> Facts:
 
 
 def _qwen(facts: Facts) -> Facts:
-    """The first Qwen writes the width of gate and up together."""
+    """The first Qwen writes the width of gate and up together, and that other products have no bias."""
+    facts["other_bias"] = facts.pop("no_bias", True) is False
+    return _halved(facts)
+
+
+def _halved(facts: Facts) -> Facts:
     both = facts.get("intermediate_size")
     if isinstance(both, int) and both % 2 == 0:
         facts["intermediate_size"] = both // 2
@@ -152,7 +157,7 @@ def _recurrent_gemma(facts: Facts) -> Facts:
     if isinstance(cycle, list) and cycle and isinstance(layers, int) and 0 < layers < 10_000:
         kinds = ["local" if kind == "attention" else kind for kind in cycle]
         facts["layer_types"] = [kinds[i % len(kinds)] for i in range(layers)]
-    return _qwen(facts)
+    return _halved(facts)
 
 
 def _kimi_linear(facts: Facts) -> Facts:

@@ -6,6 +6,7 @@ Sources: the modelling files that stand beside the weights.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rooflens.models import assemble, attention, ffn
@@ -54,7 +55,8 @@ def openelm_letters(config: Config) -> Letters:
 
 def openelm_blocks(config: Config, sizes: Letters, choices: Choices) -> tuple[Block, ...]:
     """Query heads, key-value heads and widths grow with depth."""
-    plan, count = Plan(config, OPENELM, choices), int(sizes["L"])
+    family = replace(OPENELM, gated=config.flag("ffn_with_glu", default=True))
+    plan, count = Plan(config, family, choices), int(sizes["L"])
     heads, kv_heads = config.sizes("num_query_heads", count), config.sizes("num_kv_heads", count)
     factors = config.items("ffn_multipliers") or []
     config.must(f"ffn_multipliers: {len(factors)} for {count} layers", holds=len(factors) == count)

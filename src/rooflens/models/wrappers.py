@@ -12,21 +12,21 @@ INNER = ("text_config", "language_config", "llm_config", "thinker_config")
 OUTER = ("tie_word_embeddings", "torch_dtype", "dtype", "quantization_config", "quantization")
 # Outer type: the type of its text part where that is not written. Its soft tokens enter as any other token does.
 WRAPPERS: dict[str, str] = {
-    "aria": "aria_text", "audioflamingo3": "qwen2", "aya_vision": "cohere2", "cohere2_vision": "cohere2",
-    "deepseek_vl": "llama", "deepseek_vl_hybrid": "llama", "deepseek_vl_v2": "deepseek_v2", "exaone4_5": "exaone4",
-    "fast_vlm": "qwen2", "gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
+    "apertus1p5": "apertus1p5_text", "aria": "aria_text", "audioflamingo3": "qwen2", "aya_vision": "cohere2",
+    "cohere2_vision": "cohere2", "deepseek_vl": "llama", "deepseek_vl_hybrid": "llama",
+    "deepseek_vl_v2": "deepseek_v2", "exaone4_5": "exaone4", "fast_vlm": "qwen2", "fuyu": "persimmon",
+    "gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
     "gemma4_unified": "gemma4_unified_text", "glm46v": "glm4v_text", "glm4v": "glm4v_text",
     "glm4v_moe": "glm4v_moe_text", "got_ocr2": "qwen2", "granite_speech": "granite",
-    "hyperclovax_vision_v2": "hyperclovax",
-    "idefics2": "mistral", "idefics3": "llama", "internvl": "qwen2", "internvl_chat": "", "janus": "llama",
-    "kimi_k25": "deepseek_v3", "kimi_vl": "deepseek_v3", "lfm2_vl": "lfm2", "lfm3_vl": "lfm3", "lighton_ocr": "qwen3",
-    "llama4": "llama4_text", "llava": "llama", "llava_next": "llama", "llava_next_video": "llama",
-    "llava_onevision": "qwen2", "llava_llama": "llama", "minicpmv": "qwen2", "minicpmo": "qwen2", "mistral3": "mistral",
-    "musicflamingo": "qwen2", "nemotron_h_omni": "nemotron_h", "omniasr": "llama", "ovis2": "qwen2",
-    "paligemma": "gemma", "perception_lm": "llama", "qianfan_ocr": "qwen3", "qwen2_5_omni": "qwen2_5_omni_text",
-    "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen2_audio": "qwen2",
-    "qwen2_vl": "qwen2_vl_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "qwen3_asr": "qwen3",
-    "qwen3_omni_moe": "qwen3_omni_moe_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
+    "hyperclovax_vision_v2": "hyperclovax", "idefics2": "mistral", "idefics3": "llama", "internvl": "qwen2",
+    "internvl_chat": "", "janus": "llama", "kimi_k25": "deepseek_v3", "kimi_vl": "deepseek_v3", "lfm2_vl": "lfm2",
+    "lfm3_vl": "lfm3", "lighton_ocr": "qwen3", "llama4": "llama4_text", "llava": "llama", "llava_llama": "llama",
+    "llava_next": "llama", "llava_next_video": "llama", "llava_onevision": "qwen2", "minicpmo": "qwen2",
+    "minicpmv": "qwen2", "mistral3": "mistral", "musicflamingo": "qwen2", "nemotron_h_omni": "nemotron_h",
+    "omniasr": "llama", "ovis2": "qwen2", "paligemma": "gemma", "perception_lm": "llama", "qianfan_ocr": "qwen3",
+    "qwen2_5_omni": "qwen2_5_omni_text", "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen2_5_vl": "qwen2_5_vl_text",
+    "qwen2_audio": "qwen2", "qwen2_vl": "qwen2_vl_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
+    "qwen3_asr": "qwen3", "qwen3_omni_moe": "qwen3_omni_moe_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
     "qwen3_vl": "qwen3_vl_text", "qwen3_vl_moe": "qwen3_vl_moe_text", "shieldgemma2": "gemma3_text",
     "smolvlm": "llama", "video_llama_3": "qwen2", "video_llava": "llama", "vipllava": "llama", "voxtral": "llama",
 }  # fmt: skip
@@ -47,16 +47,20 @@ def unwrap(data: Mapping[str, Any], where: str) -> Unwrapped:
     outer = _type(data, where)
     if outer not in WRAPPERS:
         return Unwrapped(outer, data, nested=False)
-    inner, depth = data, 0
-    while depth < len(INNER) and (found := _inside(inner)) is not None:
-        inner, depth = found, depth + 1
-    facts = {**inner, **{key: data[key] for key in OUTER if data.get(key) is not None and depth}}
-    family = _inner_type(inner, outer) if depth else WRAPPERS[outer]
+    levels = [data]
+    while len(levels) <= len(INNER) and (found := _inside(levels[-1])) is not None:
+        levels.append(found)
+    inner, nested = levels[-1], len(levels) > 1
+    facts = {
+        **inner,
+        **{key: said for key in OUTER for level in reversed(levels) if (said := level.get(key)) is not None},
+    }
+    family = _inner_type(inner, outer) if nested else WRAPPERS[outer]
     if not family:
         raise RooflensError(
             f"{where}: model_type {outer!r} holds a language model, but none of {', '.join(INNER)} is there"
         )
-    return Unwrapped(family, facts, depth > 0, tuple(_around(data)))
+    return Unwrapped(family, facts, nested, tuple(_around(data)))
 
 
 def _type(data: Mapping[str, Any], where: str) -> str:
