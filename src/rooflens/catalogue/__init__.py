@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from rooflens.catalogue.derive import derive_peak, derived_peaks
-from rooflens.catalogue.ladder import Rung, ladder
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rooflens.catalogue.names import Ambiguous, accelerator
 from rooflens.catalogue.record import Accelerator, one_device
-from rooflens.catalogue.store import (
-    accelerator_from_toml,
-    accelerators,
-    achievable,
-    arch_rates,
-    cpu_isa_rates,
-    source,
-    sources,
-)
-from rooflens.catalogue.tables import Achieved, ArchRate, IsaRate, Source
+from rooflens.catalogue.store import accelerator_from_toml, accelerators
+
+if TYPE_CHECKING:
+    from rooflens.catalogue.derive import derive_peak, derived_peaks
+    from rooflens.catalogue.ladder import Rung, ladder
+    from rooflens.catalogue.tables import (
+        Achieved,
+        ArchRate,
+        IsaRate,
+        Source,
+        achievable,
+        arch_rates,
+        cpu_isa_rates,
+        source,
+        sources,
+    )
 
 __all__ = [
     "Accelerator",
@@ -38,3 +45,15 @@ __all__ = [
     "source",
     "sources",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The smaller tables and what is derived from them, loaded when first asked for: naming a chip needs neither."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = {"derive_peak": "derive", "derived_peaks": "derive", "Rung": "ladder", "ladder": "ladder"}.get(
+        name, "tables"
+    )
+    found = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found  # `ladder` is a module and a function of it: the function is what is asked for
+    return found

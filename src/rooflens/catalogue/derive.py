@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooflens.catalogue.record import Accelerator, Path
-from rooflens.catalogue.store import arch_rates, cpu_isa_rates
+from rooflens.catalogue.tables import arch_rates, cpu_isa_rates
 from rooflens.errors import Unknown
 
 _AT_VECTOR_CLOCK = ("fp64", "fp32")  # matrix fp64 runs at the boost clock also where the tensor clock is lower

@@ -7,18 +7,15 @@ cut at the table headers (which our data never has inside a text), so that namin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rooflens.catalogue.record import Accelerator
-from rooflens.catalogue.tables import Achieved, ArchRate, IsaRate, Source
-from rooflens.errors import BadFile, Unknown
+from rooflens.errors import BadFile
 from rooflens.records import decode
 
-T = TypeVar("T")
 DATA = Path(__file__).with_name("data")
 _HEADER = "[[accelerator]]\n"
 _LINE = re.compile(r"^(id|name|aliases|shared_names) = .*$", re.MULTILINE)
@@ -60,7 +57,7 @@ def by_id(id: str) -> Accelerator:
 @cache
 def entries() -> tuple[Entry, ...]:
     """The names of every accelerator, without decoding its facts."""
-    named = (_toml("\n".join(m[0] for m in _LINE.finditer(table)), where) for where, table in _tables().values())
+    named = (toml("\n".join(m[0] for m in _LINE.finditer(table)), where) for where, table in _tables().values())
     return tuple(
         Entry(n["id"], n["name"], tuple(n.get("aliases", ())), tuple(n.get("shared_names", ()))) for n in named
     )
@@ -78,48 +75,6 @@ def accelerator_from_toml(text: str, where: str) -> Accelerator:
 
 
 @cache
-def arch_rates() -> Mapping[str, ArchRate]:
-    """Operations a clock and unit by architecture variant."""
-    return {rate.key: rate for rate in _rows(ArchRate, "arch_rates.toml", "arch")}
-
-
-@cache
-def cpu_isa_rates() -> Mapping[str, IsaRate]:
-    """Operations a cycle and core by CPU instruction set."""
-    return {rate.key: rate for rate in _rows(IsaRate, "cpu_isa_rates.toml", "isa")}
-
-
-@cache
-def sources() -> Mapping[str, Source]:
-    """Every place that a fact of the catalogue comes from."""
-    return {source.key: source for source in _rows(Source, "sources.toml", "source")}
-
-
-def source(key: str) -> Source:
-    """The source called `key`. Raises Unknown with near matches."""
-    if key not in sources():
-        raise Unknown("source", key, sources())
-    return sources()[key]
-
-
-def achievable(id: str | None = None) -> tuple[Achieved, ...]:
-    """What was measured on the accelerator `id` (on all of them: None); empty when nobody's figure is known."""
-    return tuple(row for row in _achieved() if id in (None, row.id))
-
-
-@cache
-def _achieved() -> tuple[Achieved, ...]:
-    import csv
-
-    rows: list[Achieved] = []
-    with (DATA / "achievable.csv").open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), start=2):
-            given = {k: float(v) if k in ("value", "peak_used") else v for k, v in row.items() if v}
-            rows.append(decode(Achieved, given, f"achievable.csv, line {number}"))
-    return tuple(rows)
-
-
-@cache
 def _tables() -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for path in sorted((DATA / "accelerators").glob("*.toml")):
@@ -132,7 +87,7 @@ def _tables() -> dict[str, tuple[str, str]]:
 
 
 def _accelerators(text: str, where: str) -> tuple[Accelerator, ...]:
-    data = _toml(text, where)
+    data = toml(text, where)
     if isinstance(data.get("accelerator"), dict):
         data["accelerator"] = [data["accelerator"]]
     return decode(_File, data, where).accelerator
@@ -143,12 +98,8 @@ class _File:
     accelerator: tuple[Accelerator, ...] = ()
 
 
-def _rows(kind: type[T], name: str, table: str) -> tuple[T, ...]:
-    rows = _toml((DATA / name).read_text(encoding="utf-8"), name)[table]
-    return decode(tuple[kind, ...], rows, name)  # type: ignore[valid-type]
-
-
-def _toml(text: str, where: str) -> dict[str, Any]:
+def toml(text: str, where: str) -> dict[str, Any]:
+    """The tables of a TOML text. Raises BadFile."""
     import tomllib
 
     try:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cache
+from typing import Literal, TypeVar
 
-from rooflens.records import quantity
+from rooflens.catalogue.store import DATA, toml
+from rooflens.errors import Unknown
+from rooflens.records import decode, quantity
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +70,50 @@ class Source:
     what: str
     where: str | None = None
     read: str | None = None
+
+
+@cache
+def arch_rates() -> Mapping[str, ArchRate]:
+    """Operations a clock and unit by architecture variant."""
+    return {rate.key: rate for rate in _rows(ArchRate, "arch_rates.toml", "arch")}
+
+
+@cache
+def cpu_isa_rates() -> Mapping[str, IsaRate]:
+    """Operations a cycle and core by CPU instruction set."""
+    return {rate.key: rate for rate in _rows(IsaRate, "cpu_isa_rates.toml", "isa")}
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Every place that a fact of the catalogue comes from."""
+    return {source.key: source for source in _rows(Source, "sources.toml", "source")}
+
+
+def source(key: str) -> Source:
+    """The source called `key`. Raises Unknown with near matches."""
+    if key not in sources():
+        raise Unknown("source", key, sources())
+    return sources()[key]
+
+
+def achievable(id: str | None = None) -> tuple[Achieved, ...]:
+    """What was measured on the accelerator `id` (on all of them: None); empty when nobody's figure is known."""
+    return tuple(row for row in _achieved() if id in (None, row.id))
+
+
+@cache
+def _achieved() -> tuple[Achieved, ...]:
+    import csv
+
+    rows: list[Achieved] = []
+    with (DATA / "achievable.csv").open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file), start=2):
+            given = {k: float(v) if k in ("value", "peak_used") else v for k, v in row.items() if v}
+            rows.append(decode(Achieved, given, f"achievable.csv, line {number}"))
+    return tuple(rows)
+
+
+def _rows(kind: type[T], name: str, table: str) -> tuple[T, ...]:
+    rows = toml((DATA / name).read_text(encoding="utf-8"), name)[table]
+    return decode(tuple[kind, ...], rows, name)  # type: ignore[valid-type]
