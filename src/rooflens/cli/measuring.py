@@ -93,10 +93,10 @@ def _options(measuring: dict[str, Any], backend: str) -> Any:
     from rooflens.measure.options import DTYPES, GPU_DTYPES, Options, gpu, quick
 
     known = {"seed": measuring["seed"], "budget_s": measuring["budget_s"]}
+    dtypes: tuple[str, ...] = DTYPES
+    options = (quick if measuring["quick"] else Options)(**known)
     if backend == "cuda":
         options, dtypes = gpu(**known, quick=measuring["quick"], full=measuring["full"]), GPU_DTYPES
-    else:
-        options, dtypes = (quick if measuring["quick"] else Options)(**known), DTYPES
     return _only(options, measuring["dtypes"], dtypes) if measuring["dtypes"] else options
 
 

@@ -50,7 +50,7 @@ def attention_cost(cell: AttentionPoint) -> Cost:
 
 
 def attention_name(cell: AttentionPoint, *, ways: bool) -> str:
-    """What sets a cell apart: its model and batch where they are not the usual, dtype, context, and (`ways`) its way."""
+    """What sets a cell apart: model and batch where they are not the usual, dtype, context, and (`ways`) its way."""
     model = "" if cell.model in (None, "MiniGPT") else f"{cell.model} batch {cell.batch} "
     cache = f" with {cell.kv_dtype} cache" if cell.kv_dtype else ""
     way = f" ({cell.implementation})" if ways else ""

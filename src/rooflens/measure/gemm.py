@@ -83,9 +83,7 @@ def throttled(burst: Ceiling, burst_run: Run, sustained: Ceiling, run: Run) -> s
     return fell + clocks + (f" ({said})" if said else "")
 
 
-def _both(
-    backend: Backend, dtype: str, best: Best, options: Options, budget: Budget
-) -> tuple[Run, Run | None]:
+def _both(backend: Backend, dtype: str, best: Best, options: Options, budget: Budget) -> tuple[Run, Run | None]:
     settles = options.sustained is None or dtype in options.sustained
 
     def attempt() -> tuple[Run, Run | None]:
@@ -179,4 +177,3 @@ def _measured_best(best: Best, burst: Run, roof: Ceiling) -> tuple[GemmPoint, ..
         else point
         for point in best.points
     )
-

@@ -90,12 +90,9 @@ def _climb(backend: Backend, dtype: str, options: Options, budget: Budget) -> It
 
 def neighbours(shape: Shape) -> list[Shape]:
     """Each side doubled and halved, within what is worth trying."""
-    found = []
-    for side in range(3):
-        for size in (2 * shape[side], shape[side] // 2):
-            if SMALLEST <= size <= LARGEST:
-                found.append((*shape[:side], size, *shape[side + 1 :]))
-    return found  # type: ignore[return-value]  # three sides stay three
+    m, n, k = shape
+    found = [(2 * m, n, k), (m // 2, n, k), (m, 2 * n, k), (m, n // 2, k), (m, n, 2 * k), (m, n, k // 2)]
+    return [s for s in found if min(s) >= SMALLEST and max(s) <= max(LARGEST, *shape)]
 
 
 def _point(dtype: str, found: Best) -> GemmPoint:

@@ -90,7 +90,7 @@ class CudaBackend:
         return spec_peaks(self.device())
 
     def gemm(self, dtype: str, m: int, n: int, k: int, seed: int) -> Sequence[Kernel]:
-        """cuBLASLt's first algorithms, and for one row a kernel of ours."""
+        """The first algorithms of cuBLASLt, and for one row a kernel of ours."""
         return self._products.kernels(dtype, m, n, k, seed)
 
     def stream(self, access: str, level: str, working_set_bytes: float, seed: int) -> Sequence[Kernel]:

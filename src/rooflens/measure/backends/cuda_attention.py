@@ -1,4 +1,4 @@
-"""Decode attention on a GPU three ways: as any CuPy user writes it, fused into one kernel, and that replayed from a graph.
+"""Decode attention on a GPU: as any CuPy user writes it, fused into one kernel, and that replayed from a graph.
 
 Caches are [sets, L, sequences x key-value heads, S, W]; sets take turns through more than the L2 holds, as a model that
 streams its weights between two steps would find its cache. Layers are launches of their own, in order.
@@ -61,7 +61,7 @@ class DecodeAttention:
         if dtype not in TOLERANCE:
             raise Cannot(f"decode attention {dtype} skipped: the fused kernel has no {dtype}")
         if shape.head_width > MOST_WIDTH:
-            raise Cannot(f"decode attention skipped: heads {shape.head_width} wide, the fused kernel takes {MOST_WIDTH}")
+            raise Cannot(f"decode attention skipped: heads are {shape.head_width} wide, the kernel takes {MOST_WIDTH}")
         size = 2.0 * shape.layers * shape.batch * shape.kv_heads * shape.head_width * context * BYTES[dtype]
         if size > MOST_KV_BYTES:
             raise Cannot(
@@ -110,8 +110,7 @@ class DecodeAttention:
         pairs, group, W = shape.batch * shape.kv_heads, shape.heads // shape.kv_heads, shape.head_width
         sets = max(1, min(MOST_SETS, math.ceil(COLD_TIMES * self._card.cache_bytes / size)))
         x = draw(cp, shape.batch * shape.width, seed).reshape(shape.batch, shape.width)
-        weights = draw(cp, shape.layers * shape.width**2, seed + 1).reshape(shape.layers, shape.width, shape.width)
-        q = (cp.matmul(x[None], weights) / math.sqrt(shape.width)).reshape(shape.layers, pairs, group, W)
+        q = cp.matmul(x[None], self._query_weights(shape, seed + 1)).reshape(shape.layers, pairs, group, W)
         dims = (sets, shape.layers, pairs, context, W)
         block = draw(cp, min(BLOCK, 2 * math.prod(dims)), seed + 2)
         both, scales = _stored(cp, block, dims, dtype)
@@ -124,6 +123,15 @@ class DecodeAttention:
             return block[places].reshape(context, W).astype("float64")
 
         return Cache(q, both[0], both[1], cp.empty_like(q), scales, math_of, originals)
+
+    def _query_weights(self, shape: AttentionShape, seed: int) -> Any:
+        """[L, D, D], from the checkpoint or random."""
+        if shape.checkpoint:
+            from rooflens.measure.backends.checkpoint import query_weights
+
+            return self._card.cp.asarray(query_weights(shape.checkpoint, shape))
+        weights = draw(self._card.cp, shape.layers * shape.width**2, seed) / math.sqrt(shape.width)
+        return weights.reshape(shape.layers, shape.width, shape.width)
 
     def _fused(self, dtype: str, context: int, shape: AttentionShape, cache: Cache) -> Callable[[int], None]:
         cp, W = self._card.cp, shape.head_width
@@ -242,11 +250,14 @@ def _stored(cp: Any, block: Any, dims: tuple[int, ...], dtype: str) -> tuple[Any
             out[start : start + count] = stored[:count]
         return out.reshape(2, *dims), None
     head = dims[-1] * dims[-2]
-    scales = cp.empty(size // head, "float32")
-    for number in range(size // head):
-        values = block[(cp.arange(head) + number * head) % block.size]
-        scales[number] = cp.abs(values).max() / 127
-        out[number * head : (number + 1) * head] = cp.rint(values / scales[number]).astype("int8")
+    heads, several = size // head, max(1, BLOCK // head)
+    scales, rows = cp.empty(heads, "float32"), out.reshape(heads, head)
+    for first, count in runs(0, heads, several):
+        places = (cp.arange(count)[:, None] + first) * head + cp.arange(head)
+        values = block[places % block.size]
+        scale = cp.abs(values).max(axis=1) / 127
+        scales[first : first + count] = scale
+        rows[first : first + count] = cp.rint(values / scale[:, None])
     both = scales.reshape(2, *dims[:3])
     return out.reshape(2, *dims), cp.ascontiguousarray(cp.stack([both[0], both[1]], axis=-1))
 

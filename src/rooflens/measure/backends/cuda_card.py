@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-FIRST_HOLD_NS = 60_000
-MOST_HOLD_NS = 50_000_000
+FIRST_HOLD_S = 60e-6
+MOST_HOLD_S = 0.05
+NEGLIGIBLE = 0.005  # enqueuing for so small a share of the time changes nothing
+MOST_REMEMBERED = 1000
 OPTIONS = ("-std=c++17",)
 _INCLUDE = re.compile(r'#include "([^"]+)"')
 
@@ -30,7 +33,7 @@ class Card:
             self.stream = cupy.cuda.Stream(non_blocking=True)
             self._start, self._end = cupy.cuda.Event(), cupy.cuda.Event()
         self._kernels: dict[tuple[str, str], Any] = {}
-        self._hold_ns = FIRST_HOLD_NS
+        self._holds_s: dict[int, float] = {}  # by run: how long the queue must be held
 
     @property
     def units(self) -> int:
@@ -41,6 +44,11 @@ class Card:
     def cache_bytes(self) -> int:
         """The L2 as the driver shows it."""
         return int(self.device.attributes["L2CacheSize"])
+
+    @property
+    def shared_bytes(self) -> float:
+        """Shared memory of one multiprocessor."""
+        return float(self.device.attributes["MaxSharedMemoryPerMultiprocessor"])
 
     @contextmanager
     def here(self) -> Iterator[None]:
@@ -75,21 +83,36 @@ class Card:
         """Seconds between two events around `calls` runs.
 
         held: the queue waits behind a blocking kernel until all is enqueued, so that no launch from the host is
-        timed; a queue that ran dry is filled again behind a longer one. Not held: as the host launches them.
+        timed; where it began too early, and enqueuing took a share of the time that counts, it is filled again behind
+        a longer one. Not held: as the host launches them.
         """
+        hold_s = self._holds_s.get(id(run), FIRST_HOLD_S)
+        while True:
+            enqueued_s, took_s, early = self._timed(run, calls, hold_s if held else 0.0)
+            if not early or hold_s >= MOST_HOLD_S or enqueued_s < NEGLIGIBLE * took_s:
+                return took_s
+            hold_s = self._remember(run, min(MOST_HOLD_S, max(2 * hold_s, 1.5 * enqueued_s)))
+
+    def _timed(self, run: Callable[[], object], calls: int, hold_s: float) -> tuple[float, float, bool]:
+        """Seconds the host took to enqueue, seconds the device took, and whether it began before all was enqueued."""
         with self.here():
-            while True:
-                if held:
-                    self.kernel("stream.cu", "hold")((1,), (1,), (self.cp.uint64(self._hold_ns),))
-                self._start.record(self.stream)
-                for _ in range(calls):
-                    run()
-                ran_dry = held and self._start.done
-                self._end.record(self.stream)
-                self._end.synchronize()
-                if not ran_dry or self._hold_ns >= MOST_HOLD_NS:
-                    return float(self.cp.cuda.get_elapsed_time(self._start, self._end)) / 1e3
-                self._hold_ns *= 2
+            if hold_s:
+                self.kernel("stream.cu", "hold")((1,), (1,), (self.cp.uint64(hold_s * 1e9),))
+            began = time.perf_counter()
+            self._start.record(self.stream)
+            for _ in range(calls):
+                run()
+            early = hold_s > 0 and self._start.done
+            enqueued_s = time.perf_counter() - began
+            self._end.record(self.stream)
+            self._end.synchronize()
+            return enqueued_s, float(self.cp.cuda.get_elapsed_time(self._start, self._end)) / 1e3, early
+
+    def _remember(self, run: Callable[[], object], hold_s: float) -> float:
+        if len(self._holds_s) > MOST_REMEMBERED:
+            self._holds_s.clear()
+        self._holds_s[id(run)] = hold_s
+        return hold_s
 
     def sync(self) -> None:
         """Wait for the stream."""

@@ -32,7 +32,7 @@ def query(card: Card, nvml: Nvml) -> Device:
         memory_bytes=float(properties["totalGlobalMem"]),
         clock_limit_hz=clock and clock * MEGA,
         caches=(
-            Cache("shared", float(card.device.attributes["MaxSharedMemoryPerMultiprocessor"]), card.units, addressed=True),
+            Cache("shared", card.shared_bytes, card.units, addressed=True),
             Cache("L2", float(card.cache_bytes)),
         ),
         virtualised=virtual,

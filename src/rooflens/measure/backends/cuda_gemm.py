@@ -25,7 +25,7 @@ DECODE_ROWS = 256  # up to so many rows a product is a decode step's: weights st
 COLD_TIMES = 5  # rotate through this many times the L2
 GRAPH_NODES = 64
 GEMV_THREADS = 256
-GEMV_WAYS = ((1, 2, 4), (1, 4, 4), (2, 2, 4), (4, 2, 4), (4, 1, 8), (8, 2, 4), (8, 1, 8), (8, 4, 2))  # warps, rows, deep
+GEMV_WAYS = ((4, 2, 4), (4, 1, 8), (8, 1, 8), (8, 4, 2))  # warps of a team, their rows, loads in flight
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,15 @@ MATHS = {
         "CUDA_R_8I", "CUDA_R_32I", "COMPUTE_32I", "CUDA_R_32I", "int32", 0.0, capability=75, forms=("A B^T",)
     ),
 }  # fmt: skip
+CONFIGURED = {
+    "algorithm": "ID",
+    "tile": "TILE_ID",
+    "stages": "STAGES_ID",
+    "splits": "SPLITK_NUM",
+    "swizzle": "CTA_SWIZZLING",
+    "cluster": "CLUSTER_SHAPE_ID",
+    "custom": "CUSTOM_OPTION",
+}
 RESULTS = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "uint16", "int32": "int32"}
 SCALES = {"CUDA_R_64F": "float64", "CUDA_R_32F": "float32", "CUDA_R_32I": "int32"}
 
@@ -108,16 +117,16 @@ class Products:
         return MATHS[dtype]
 
     def _library(self, dtype: str, math_of: Math, form: str, shape: tuple[int, int, int], seed: int) -> list[Kernel]:
-        m, n, k = shape
         data = self._operands(dtype, form, shape, seed)
         plan = _Plan(self._lt, math_of, form, shape)
-        return [
-            self._kernel(
-                f"cuBLASLt {form}, {name}", math_of, dtype, form, data,
-                lambda b, algorithm=algorithm: plan.run(algorithm, data.a, b, data.c, self._card.stream.ptr),
-            )
-            for name, algorithm in plan.algorithms()
-        ]  # fmt: skip
+
+        def way(name: str, algorithm: Any) -> Kernel:
+            def multiply(b: Any) -> None:
+                plan.run(algorithm, data.a, b, data.c, self._card.stream.ptr)
+
+            return self._kernel(f"cuBLASLt {form}, {name}", math_of, dtype, form, data, multiply)
+
+        return [way(*found) for found in plan.algorithms()]
 
     def _own(self, dtype: str, n: int, k: int, seed: int) -> list[Kernel]:
         data = self._operands(dtype, "A B^T", (1, n, k), seed)
@@ -203,8 +212,8 @@ class _Plan:
 
     def __init__(self, lt: _Lt, math_of: Math, form: str, shape: tuple[int, int, int]) -> None:
         import numpy as np
-        from nvmath.bindings import cublas, cublasLt
         from nvmath import CudaDataType
+        from nvmath.bindings import cublas, cublasLt
 
         m, n, k = shape
         self._lt = lt
@@ -277,8 +286,7 @@ def _name(algorithm: Any) -> str:
     from nvmath.bindings import cublasLt
 
     said = []
-    for short, attribute in (("algorithm", "ID"), ("tile", "TILE_ID"), ("stages", "STAGES_ID"), ("splits", "SPLITK_NUM"),
-                             ("swizzle", "CTA_SWIZZLING"), ("cluster", "CLUSTER_SHAPE_ID"), ("custom", "CUSTOM_OPTION")):  # fmt: skip
+    for short, attribute in CONFIGURED.items():
         which = cublasLt.MatmulAlgoConfigAttribute[attribute]
         value = np.zeros(1, cublasLt.get_matmul_algo_config_attribute_dtype(which))
         written = np.zeros(1, np.uint64)

@@ -150,4 +150,3 @@ def topology() -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout
-

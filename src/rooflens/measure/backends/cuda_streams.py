@@ -14,11 +14,10 @@ from rooflens.measure.kernels import STREAMS
 FILE = "stream.cu"
 VECTOR_BYTES = 16
 THREADS = 512
-GEOMETRIES = ((1, 256), (1, 512), (1, 1024), (2, 256), (2, 512), (4, 512), (8, 512))  # vectors and threads; one tile a block
+GEOMETRIES = ((1, 256), (2, 512), (4, 512), (8, 512))  # vectors a thread, threads a block; a block takes one tile
 SAMPLE_S = 1e-3  # a near level is read so often that calling does not count
 NEAR_BYTES_PER_S = {"L2": 6e12, "shared": 30e12}  # only to choose how often
 SHARED_THREADS = 1024
-SHARED_GRAIN_BYTES = VECTOR_BYTES * SHARED_THREADS * 4
 EMPTY_KERNELS = 1000
 
 
@@ -92,22 +91,21 @@ class Streams:
         )
 
     def _near(self, level: str, working_set_bytes: float, seed: int) -> list[Kernel]:
-        cp, card = self._card.cp, self._card
         passes = max(1, math.ceil(SAMPLE_S * NEAR_BYTES_PER_S[level] / working_set_bytes))
         make = self._shared if level == "shared" else self._l2
-        overhead_s = card.elapsed_s(self._empty)
-        return [
-            Kernel(
-                run=run,
-                unit=unit,
-                error=lambda run=run, read=read: self._checked(run, lambda: _sum_error(read)),
-                tolerance=0.0,
-                inner=passes,
-                setting=card.here,
-                overhead_s=overhead_s,
-            )
-            for unit, run, read in make(working_set_bytes, passes, seed)
-        ]  # fmt: skip
+        overhead_s = self._card.elapsed_s(self._empty)
+        return [self._reading(*made, passes, overhead_s) for made in make(working_set_bytes, passes, seed)]
+
+    def _reading(self, unit: str, run: Callable[[], None], read: _Read, passes: int, overhead_s: float) -> Kernel:
+        return Kernel(
+            run=run,
+            unit=unit,
+            error=lambda: self._checked(run, lambda: _sum_error(read)),
+            tolerance=0.0,
+            inner=passes,
+            setting=self._card.here,
+            overhead_s=overhead_s,
+        )
 
     def _l2(self, size: float, passes: int, seed: int) -> list[tuple[str, Callable[[], None], _Read]]:
         cp, card = self._card.cp, self._card
@@ -120,21 +118,21 @@ class Streams:
         for blocks in (3, 4):
             grid, sums = (blocks * card.units,), cp.zeros(blocks * card.units, "uint32")
             arguments = (a, cp.uint64(n), cp.int32(passes), sums)
-            name = f"L2 read kernel, {blocks} blocks of {THREADS} an SM"
+            name = f"L2 read kernel, {blocks} blocks an SM"
             made.append((name, _call(kernel, grid, THREADS, arguments), _Read(sums, expected)))
         return made
 
     def _shared(self, size: float, passes: int, seed: int) -> list[tuple[str, Callable[[], None], _Read]]:
         cp, card = self._card.cp, self._card
-        each = int(size / card.units) // SHARED_GRAIN_BYTES * SHARED_GRAIN_BYTES
-        n, grid = each // VECTOR_BYTES, (card.units,)
+        n, grid = int(size / card.units) // VECTOR_BYTES, (card.units,)
+        each = n * VECTOR_BYTES
         kernel = card.kernel(FILE, "shared_read")
         kernel.max_dynamic_shared_size_bytes = each
         sums = cp.zeros(grid[0], "uint32")
         expected = 4 * n * (n - 1) // 2 * passes * grid[0] % 2**32
         arguments = (cp.uint32(n), cp.int32(passes), sums)
         run = _call(kernel, grid, SHARED_THREADS, arguments, each)
-        return [(f"shared memory read kernel, {each // 1024} KiB an SM", run, _Read(sums, expected))]
+        return [("shared memory read kernel", run, _Read(sums, expected))]
 
     def launch(self, level: str) -> Sequence[Kernel]:
         """device: a kernel after a kernel in a replayed graph; host: launched from Python one after another."""

@@ -86,7 +86,7 @@ extern "C" __global__ void near_read(const uint4* a, size_t n, int passes, unsig
     if (threadIdx.x == 0) sums[blockIdx.x] = mine;
 }
 
-// Every block its own n vectors of shared memory, `passes` times; n is a multiple of UNROLL x blockDim.
+// Every block its own n vectors of shared memory, `passes` times.
 extern "C" __global__ void shared_read(unsigned n, int passes, unsigned* sums) {
     constexpr int UNROLL = 4;
     extern __shared__ uint4 tile[];
@@ -98,10 +98,13 @@ extern "C" __global__ void shared_read(unsigned n, int passes, unsigned* sums) {
         for (unsigned i = threadIdx.x; i < n; i += UNROLL * blockDim.x) {
             uint4 v[UNROLL];
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++)
-                asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
-                             : "=r"(v[u].x), "=r"(v[u].y), "=r"(v[u].z), "=r"(v[u].w)
-                             : "r"(base + 16 * (i + u * blockDim.x)));
+            for (int u = 0; u < UNROLL; u++) {
+                v[u] = make_uint4(0, 0, 0, 0);
+                if (i + u * blockDim.x < n)
+                    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                                 : "=r"(v[u].x), "=r"(v[u].y), "=r"(v[u].z), "=r"(v[u].w)
+                                 : "r"(base + 16 * (i + u * blockDim.x)));
+            }
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) mine += total(v[u]);
         }
