@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from rooflens.errors import RooflensError, Unknown, near
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 DEFAULT = Choices()
+DATA = Path(__file__).with_name("data")
 _DRAFTS = "{} multi-token-prediction layers: left out, as they do not run in a plain step"
 
 
@@ -68,19 +69,14 @@ def rebuilt(model: Model, **choices: Any) -> Model:
 
 def known() -> tuple[str, ...]:
     """The names of the models that ship with rooflens."""
-    return tuple(sorted(f.name.removesuffix(".json") for f in _data().iterdir() if f.name.endswith(".json")))
+    return tuple(sorted(file.stem for file in DATA.glob("*.json")))
 
 
 def named(name: str, choices: Choices = DEFAULT) -> Model:
     """A model that ships with rooflens. Raises Unknown with near matches."""
-    file = _data() / f"{name}.json"
     if name not in known():
         raise Unknown("model", name, known(), see="rooflens models")
-    return from_config(json.loads(file.read_text()), name, choices)
-
-
-def _data() -> Any:
-    return resources.files("rooflens.models") / "data"
+    return from_config(json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")), name, choices)
 
 
 def _shape(family: str, where: str) -> Shape:
@@ -104,5 +100,5 @@ def _config(found: Unwrapped, where: str) -> Config:
 @cache
 def _classes() -> dict[str, dict[str, Any]]:
     """What each class takes for a key that is absent."""
-    loaded: dict[str, dict[str, Any]] = json.loads((resources.files("rooflens.models") / "classes.json").read_text())
+    loaded: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("classes.json").read_text(encoding="utf-8"))
     return loaded

@@ -45,12 +45,12 @@ def mixers(config: Config, family: Family, layers: int) -> tuple[str, ...]:
             "max_window_layers",
             "no_rope_layers",
         )
-        return _local(config, _listed(config, listed, layers))
+        return _local(config, family, _listed(config, listed, layers))
     for found in (_at_positions(config, layers), _periodic(config, family, layers)):
         if found:
-            return _local(config, found)
+            return _local(config, family, found)
     pattern = [_LETTERS[letter] for letter in family.pattern]
-    return _local(config, tuple(pattern[i % len(pattern)] for i in range(layers)))
+    return _local(config, family, tuple(pattern[i % len(pattern)] for i in range(layers)))
 
 
 def feed_forwards(config: Config, layers: int) -> tuple[str, ...]:
@@ -81,8 +81,10 @@ def window(config: Config) -> float | None:
     return None
 
 
-def _local(config: Config, kinds: tuple[str, ...]) -> tuple[str, ...]:
+def _local(config: Config, family: Family, kinds: tuple[str, ...]) -> tuple[str, ...]:
     """The same, with layers that slide over a window that is not there (or switched off) attending to all."""
+    if LOCAL not in kinds and "L" not in family.pattern:
+        return kinds
     reach = window(config)
     slides = config.flag("use_sliding_window", default=True) and reach is not None
     return kinds if slides else tuple(FULL if kind == LOCAL else kind for kind in kinds)

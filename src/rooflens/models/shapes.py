@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from typing import Any
 
-from rooflens.models import assemble, gemma, searched, zamba
+from rooflens.models import assemble
 from rooflens.models.config import Config
 from rooflens.models.dense import DENSE
 from rooflens.models.family import Family
@@ -29,14 +31,23 @@ def _of(family: Family) -> Shape:
     return Shape(partial(assemble.letters, family=family), partial(assemble.blocks, family=family))
 
 
+def _own(module: str, prefix: str = "") -> Shape:
+    """A mixer with a file of its own, which is loaded when a model of it is met."""
+
+    def of(name: str) -> Callable[..., Any]:
+        return lambda *given: getattr(import_module(f"rooflens.models.{module}"), prefix + name)(*given)
+
+    return Shape(of("letters"), of("blocks"))
+
+
 SHAPES: dict[str, Shape] = {
     **{name: _of(family) for name, family in {**DENSE, **MOE, **HYBRIDS}.items()},
     "RefinedWeb": _of(DENSE["falcon"]),
     "RefinedWebModel": _of(DENSE["falcon"]),
     "hf_olmo": _of(DENSE["olmo"]),
     "hunyuan": _of(MOE["hunyuan_v1_moe"]),
-    **dict.fromkeys(("gemma3n_text", "gemma4_text", "gemma4_unified_text"), Shape(gemma.letters, gemma.blocks)),
-    "zamba2": Shape(zamba.letters, zamba.blocks),
-    **dict.fromkeys(("deci", "nemotron-nas"), Shape(searched.nas_letters, searched.nas_blocks)),
-    "openelm": Shape(searched.openelm_letters, searched.openelm_blocks),
+    **dict.fromkeys(("gemma3n_text", "gemma4_text", "gemma4_unified_text"), _own("gemma")),
+    "zamba2": _own("zamba"),
+    **dict.fromkeys(("deci", "nemotron-nas"), _own("searched", "nas_")),
+    "openelm": _own("searched", "openelm_"),
 }
