@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooflens.errors import BadFile
-from rooflens.records import decode, encode, quantities, quantity
+from rooflens.records import decode, encode, quantity
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Link:
 class Chip:
     id: str
     memory_bytes: float = quantity("B")
-    peaks: dict[str, float] = quantities("FLOP/s")
+    peaks: dict[str, float] = quantity("FLOP/s", default_factory=dict)
     kind: Literal["gpu", "cpu"] = "gpu"
     units: int = 1
     sparse: bool = False

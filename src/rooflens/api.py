@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from rooflens.models import Choices, Model
 from rooflens.operators.alone import alone, is_alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.standard import AttentionForm
+from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator, overridden
 from rooflens.roofline.math import resolve
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """What `place` is asked: a model or an operator, its step and formats. None: the default that `step` states."""
 
@@ -55,7 +55,7 @@ class Question:
     measured_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """A placement with what it was made of, for --explain and --plot."""
 

@@ -8,12 +8,11 @@ and the interval does not reach back to 1; ambiguous otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import comb
 from statistics import median
 from typing import Literal
 
-from rooflens.records import html
+from rooflens.records import html, record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Profile
 
@@ -24,7 +23,7 @@ CONFIDENCE = 0.95
 Outcome = Literal["same", "faster", "slower", "ambiguous", "only in old", "only in new"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """One ceiling in two profiles. ratio: new over old in speed (above 1 is faster), with its interval."""
 
@@ -39,7 +38,7 @@ class Change:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comparison:
     """Every ceiling of two profiles. verdict: the worst that was found, ambiguous counting above same."""
 

@@ -8,13 +8,13 @@ scale per 32 values = 4.25. Sources: OCP MX 1.0 for mx*; NVFP4 = 16 values, one 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from rooflens.errors import RooflensError, Unknown
+from rooflens.records import record
 from rooflens.units import parse as parse_unit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dtype:
     """A stored format. `math` is the format it is computed in when the machine has that path; else 16 bit.
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.operators.cost import Cost
 from rooflens.operators.letters import Letters
+from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.points import Point
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lever:
     """What a change would give: the ratio of two floors. why_not: why it cannot exist, when it cannot."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from rooflens.arrays import Number, all_of, letter, maximum, minimum
@@ -15,6 +15,7 @@ from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
 from rooflens.operators.experts import experts_touched, ranks_touched
 from rooflens.operators.letters import shard
 from rooflens.operators.rows import Part, Row, product
+from rooflens.records import record
 
 Phase = Literal["decode", "prefill"]
 Mask = Literal["causal", "full"]
@@ -22,7 +23,7 @@ LettersOf = Callable[[Model, "Step", Block], dict[str, Number]]
 WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """What runs at once. Letters may be arrays.
 
@@ -55,7 +56,7 @@ class Step:
         return not all_of(self.logits == 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operator:
     """One kernel of a step: `count` times `cost`. Its name is that of its first row."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from rooflens.catalogue.record import Accelerator
+from rooflens.records import record
 
 NETWORK_BYTES_PER_S = 50e9  # one 400 Gb/s port
 SMEM_BYTES_PER_CLOCK = 128  # an NVIDIA SM reads 32 banks of 4 bytes a clock
 _WITH_SHARED_MEMORY = ("SM", "CU", "Xe-core")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rung:
     """One kind of memory or link. `cost_of_a_byte`: how many times the time of a byte on the rung above.
 

@@ -7,55 +7,55 @@ fp32. A package of several devices is described whole; `one_device` is the part 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal, TypeVar, cast
 
-from rooflens.records import quantity
+from rooflens.records import quantity, record
 
 T = TypeVar("T")
 Origin = Literal["spec", "derived", "assumed"]
 Path = Literal["matrix", "vector"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VectorPeaks:
     """FLOP/s of the CUDA cores, VALUs or SIMD lanes."""
 
-    fp64: float | None = quantity("FLOP/s", None)
-    fp32: float | None = quantity("FLOP/s", None)
-    fp16: float | None = quantity("FLOP/s", None)
-    bf16: float | None = quantity("FLOP/s", None)
+    fp64: float | None = quantity("FLOP/s", default=None)
+    fp32: float | None = quantity("FLOP/s", default=None)
+    fp16: float | None = quantity("FLOP/s", default=None)
+    bf16: float | None = quantity("FLOP/s", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixPeaks:
     """FLOP/s (op/s for int8 and int4) of the tensor, matrix or tile units."""
 
-    fp64: float | None = quantity("FLOP/s", None)
-    fp32: float | None = quantity("FLOP/s", None)
-    tf32: float | None = quantity("FLOP/s", None)
-    fp16: float | None = quantity("FLOP/s", None)
-    fp16_acc16: float | None = quantity("FLOP/s", None)
-    bf16: float | None = quantity("FLOP/s", None)
-    fp8: float | None = quantity("FLOP/s", None)
-    fp8_acc16: float | None = quantity("FLOP/s", None)
-    int8: float | None = quantity("FLOP/s", None)
-    fp6: float | None = quantity("FLOP/s", None)
-    fp4: float | None = quantity("FLOP/s", None)
-    int4: float | None = quantity("FLOP/s", None)
+    fp64: float | None = quantity("FLOP/s", default=None)
+    fp32: float | None = quantity("FLOP/s", default=None)
+    tf32: float | None = quantity("FLOP/s", default=None)
+    fp16: float | None = quantity("FLOP/s", default=None)
+    fp16_acc16: float | None = quantity("FLOP/s", default=None)
+    bf16: float | None = quantity("FLOP/s", default=None)
+    fp8: float | None = quantity("FLOP/s", default=None)
+    fp8_acc16: float | None = quantity("FLOP/s", default=None)
+    int8: float | None = quantity("FLOP/s", default=None)
+    fp6: float | None = quantity("FLOP/s", default=None)
+    fp4: float | None = quantity("FLOP/s", default=None)
+    int4: float | None = quantity("FLOP/s", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """Main memory. `label` is what the maker prints, `visible_bytes` what a driver or framework reported."""
 
     kind: str | None = None
     label: str | None = None
-    capacity_bytes: float | None = quantity("B", None)
-    visible_bytes: float | None = quantity("B", None)
+    capacity_bytes: float | None = quantity("B", default=None)
+    visible_bytes: float | None = quantity("B", default=None)
     bus_bits: int | None = None
     pin_bits_per_s: float | None = None
-    bandwidth_bytes_per_s: float | None = quantity("B/s", None)
+    bandwidth_bytes_per_s: float | None = quantity("B/s", default=None)
 
     @property
     def derived_bandwidth_bytes_per_s(self) -> float | None:
@@ -65,35 +65,35 @@ class Memory:
         return self.bus_bits * self.pin_bits_per_s / 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OnChip:
     """Memories on the die, in bytes: `smem` of one SM or CU, `registers` of all of them, `llc` behind the L2."""
 
-    registers_bytes: float | None = quantity("B", None)
-    smem_per_unit_bytes: float | None = quantity("B", None)
-    l2_bytes: float | None = quantity("B", None)
-    llc_bytes: float | None = quantity("B", None)
+    registers_bytes: float | None = quantity("B", default=None)
+    smem_per_unit_bytes: float | None = quantity("B", default=None)
+    l2_bytes: float | None = quantity("B", default=None)
+    llc_bytes: float | None = quantity("B", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScaleUp:
     """The link to other accelerators. Makers often print the sum of both directions."""
 
     kind: str | None = None
-    bytes_per_s_per_direction: float | None = quantity("B/s", None)
-    bytes_per_s_bidirectional: float | None = quantity("B/s", None)
+    bytes_per_s_per_direction: float | None = quantity("B/s", default=None)
+    bytes_per_s_bidirectional: float | None = quantity("B/s", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pcie:
     """The host link; the rate is one direction: lanes x GT/s x 128/130 / 8 (from generation 6 on, as stated)."""
 
     gen: int | None = None
     lanes: int | None = None
-    bytes_per_s_per_direction: float | None = quantity("B/s", None)
+    bytes_per_s_per_direction: float | None = quantity("B/s", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Price:
     """One offer on one date, not a market average."""
 
@@ -103,7 +103,7 @@ class Price:
     usd_per_hour: float = quantity("USD/h")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accelerator:
     """One SKU with one memory size.
 
@@ -130,10 +130,10 @@ class Accelerator:
     unit_kind: str | None = None
     unit_count: int | None = None
     devices: int = 1
-    base_clock_hz: float | None = quantity("Hz", None)
-    boost_clock_hz: float | None = quantity("Hz", None)
-    tensor_clock_hz: float | None = quantity("Hz", None)
-    tdp_w: float | None = quantity("W", None)
+    base_clock_hz: float | None = quantity("Hz", default=None)
+    boost_clock_hz: float | None = quantity("Hz", default=None)
+    tensor_clock_hz: float | None = quantity("Hz", default=None)
+    tdp_w: float | None = quantity("W", default=None)
     vector: VectorPeaks = VectorPeaks()
     matrix: MatrixPeaks = MatrixPeaks()
     peak_basis: Literal["vendor", "derived", "vendor+derived"] | None = None

@@ -7,21 +7,20 @@ cut at the table headers (which our data never has inside a text), so that namin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rooflens.catalogue.record import Accelerator
 from rooflens.errors import BadFile
-from rooflens.records import decode
+from rooflens.records import decode, record
 
 DATA = Path(__file__).with_name("data")
 _HEADER = "[[accelerator]]\n"
 _LINE = re.compile(r"^(id|name|aliases|shared_names) = .*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One accelerator table, not yet decoded, and the names that it answers to."""
 
@@ -93,7 +92,7 @@ def _accelerators(text: str, where: str) -> tuple[Accelerator, ...]:
     return decode(_File, data, where).accelerator
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _File:
     accelerator: tuple[Accelerator, ...] = ()
 

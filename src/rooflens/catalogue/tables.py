@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Literal, TypeVar
 
 from rooflens.catalogue.store import DATA, toml
 from rooflens.errors import Unknown
-from rooflens.records import decode, quantity
+from rooflens.records import decode, quantity, record
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArchRate:
     """Dense operations a clock and unit (SM, CU, Xe-core) of one architecture variant, by dtype; 0: no such path."""
 
     key: str
     unit: str
     compute_capability: str | None = None
-    smem_per_unit_bytes: float | None = quantity("B", None)
-    registers_per_unit_bytes: float | None = quantity("B", None)
+    smem_per_unit_bytes: float | None = quantity("B", default=None)
+    registers_per_unit_bytes: float | None = quantity("B", default=None)
     vector: dict[str, float] = field(default_factory=dict)
     matrix: dict[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IsaRate:
     """Operations a cycle and core of one CPU instruction set, by dtype."""
 
@@ -40,7 +40,7 @@ class IsaRate:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Achieved:
     """What somebody measured. `value` and `peak_used` are in `unit`; the peak is the catalogue's, if it has one."""
 
@@ -62,7 +62,7 @@ class Achieved:
         return self.value / self.peak_used if self.peak_used else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where a fact comes from."""
 

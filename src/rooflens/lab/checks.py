@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rooflens.lab.choose import to_draw
 from rooflens.lab.observe import Observation
 from rooflens.lab.sections import share_of
+from rooflens.records import record
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent
 
@@ -18,7 +18,7 @@ ENOUGH_DTYPES = 3
 ENOUGH_CONTEXTS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Check:
     """One requirement and how this run stands to it."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rooflens.lab.observe import Observation
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.place import attainable
 from rooflens.roofline.profile import Profile
@@ -15,7 +15,7 @@ from rooflens.units import percent, show
 HALF = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evidence:
     """One statement, with the artefact and key that hold its value. deterministic: equal in every run of this seed."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
-from rooflens.records import decode
+from rooflens.records import decode, record
 
 LONGEST = 4000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Extension:
     """What was assumed, what was measured, what follows, and what limits it."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rooflens.lab.observe import Observation, attention_cells, observations
 from rooflens.lab.sections import share_of
 from rooflens.present.words import bare_intensity, say, share
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.place import place, ridge
 from rooflens.roofline.profile import AttentionPoint, Profile
@@ -16,7 +16,7 @@ from rooflens.units import percent, show
 ATTENTION, PEAKS, BANDWIDTH = "decode_attention.json", "peak_flops.json", "bandwidth.json"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Other:
     """The machine to compare with: a datasheet (attainable), or a measured profile (achieved with achieved)."""
 

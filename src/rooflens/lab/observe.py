@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rooflens import workload
 from rooflens.dtypes import dtype
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Cost
+from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.points import Point
 from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Observation:
     """One measured operator: what it needed and where it landed, its data coming from main memory."""
 
@@ -44,7 +44,7 @@ def attention_cells(seen: Sequence[Observation]) -> list[tuple[Observation, Atte
 
 def attention_cost(cell: AttentionPoint) -> Cost:
     """One token's attention over the cache in all layers: 4 S D FLOPs and 2 S D cached values a layer."""
-    sizes = f"B={cell.batch},H={cell.heads},K={cell.kv_heads or cell.heads},W={cell.width // cell.heads}"
+    sizes = f"B={cell.batch},H={cell.heads},K={cell.kv_heads or cell.heads},W={cell.width // cell.heads},T={cell.tokens}"
     precision = workload.precision(dtype(cell.dtype), kv=cell.kv_dtype)
     return alone(f"attention:{sizes},S={cell.context}").cost(precision) * cell.layers
 
@@ -54,7 +54,8 @@ def attention_name(cell: AttentionPoint, *, ways: bool) -> str:
     model = "" if cell.model in (None, "MiniGPT") else f"{cell.model} batch {cell.batch} "
     cache = f" with {cell.kv_dtype} cache" if cell.kv_dtype else ""
     way = f" ({cell.implementation})" if ways else ""
-    return f"decode attention {model}{cell.dtype}{cache} S={cell.context}{way}"
+    phase = "decode" if cell.tokens == 1 else "prefill"
+    return f"{phase} attention {model}{cell.dtype}{cache} S={cell.context}{way}"
 
 
 def gemm_cost(gemm: GemmPoint) -> Cost:

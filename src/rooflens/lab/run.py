@@ -25,7 +25,7 @@ from rooflens.lab.observe import Observation, observations
 from rooflens.lab.sections import bandwidth, decode_attention, device_query, peak_flops
 from rooflens.present.plot import draw, render
 from rooflens.present.scene import compose
-from rooflens.records import encode
+from rooflens.records import encode, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
 from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
@@ -41,7 +41,7 @@ ARTEFACTS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What a run is asked for, besides its profile."""
 
@@ -56,7 +56,7 @@ class Request:
     durations_s: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roofline:
     """roofline.json: all that the picture is drawn from."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.measure.attention import DTYPES, Attention, measure_attention
 from rooflens.measure.backend import AttentionShape, Backend
 from rooflens.measure.options import Options, Progress
 from rooflens.measure.run import measure
+from rooflens.records import record
 from rooflens.roofline.profile import Device, Profile
 
 FIRST_CONTEXT, MOST_CONTEXT = 128, 1 << 20
@@ -19,6 +20,7 @@ LAYERS = (
     AttentionShape(1, 4096, 32, 8, name="Llama-3.1-8B layer"),
 )
 BATCHES = (1, 16, 64)
+PREFILL_TOKENS = 4096
 GPU_DTYPES = ("fp16", "fp32", "bf16", "int8")
 
 
@@ -84,7 +86,7 @@ def _part(progress: Progress, base: float, share: float) -> Progress:
     return lambda name, fraction: progress(name, base + share * fraction)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One decoder with the contexts and dtypes it is measured at."""
 
@@ -106,7 +108,8 @@ def grid(device: Device, shape: AttentionShape, options: Options) -> list[Row]:
     wanted = (128, 1024, 4096, 16384, 65536) if options.full else (1024, 4096, 16384)
     dtypes = GPU_DTYPES if options.full else ("fp16", "int8")
     layers = [Row(replace(layer, batch=batch), wanted, dtypes) for layer in LAYERS for batch in BATCHES]
-    return [Row(shape, doubling, GPU_DTYPES), *layers]
+    prefill = Row(replace(LAYERS[1], tokens=PREFILL_TOKENS), (PREFILL_TOKENS,), ("fp16",))
+    return [Row(shape, doubling, GPU_DTYPES), *layers, prefill]
 
 
 def contexts(device: Device, shape: AttentionShape, *, quick: bool = False) -> tuple[int, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.measure.backend import AttentionShape, Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import own_faults
 from rooflens.measure.loop import Rule, fastest, repeat
 from rooflens.measure.options import Options, Progress, silent
+from rooflens.records import record
 from rooflens.roofline.profile import AttentionPoint, Gate
 from rooflens.units import show
 
@@ -18,9 +20,10 @@ DTYPES = ("fp32", "bf16", "fp16")
 MOST_ERROR = {"fp64": 1e-12, "fp32": 1e-5, "bf16": 5e-3, "fp16": 5e-3, "int8": 3e-2}
 MATH_OF_INT8 = "fp16"  # an int8 cache is read by fp16 queries
 REPETITIONS = 1000
+MOST_KEPT = 250
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attention:
     """All cells of the benchmark; skipped: what was left out, each with its reason."""
 
@@ -114,9 +117,9 @@ def measure_ways(
         if not error <= MOST_ERROR[dtype]:
             continue
         key = f"{dtype} {kernel.unit}"
-        if key not in overheads_s:
+        if key not in overheads_s and shape.tokens == 1:
             overheads_s[key] = _overhead_s(backend, dtype, kernel, shape, options, budget)
-        more = (overheads_s[key], dtype, context, shape, options, budget)
+        more = (overheads_s.get(key), dtype, context, shape, options, budget)
         found.append(_measured(backend, kernel, error, *more))
     if not found:
         raise Cannot(f"decode attention {dtype} S={context} refused: no way comes within {MOST_ERROR[dtype]:.0e}")
@@ -127,7 +130,7 @@ def _measured(
     backend: Backend,
     kernel: Kernel,
     error: float,
-    overhead_s: float,
+    overhead_s: float | None,
     dtype: str,
     context: int,
     shape: AttentionShape,
@@ -149,7 +152,7 @@ def _measured(
         calls=kernel.calls,
         overhead_s=overhead_s,
         relative_error=error,
-        samples_s=run.samples_s,
+        samples_s=thinned(run.samples_s),
         implementation=kernel.unit,
         trusted=not reasons,
         why_not="; ".join(reasons) or None,
@@ -157,8 +160,15 @@ def _measured(
         kv_heads=shape.kv_heads if shape.kv_heads != shape.heads else None,
         batch=shape.batch,
         kv_dtype=kernel.kv_dtype,
+        tokens=shape.tokens,
     )
     return point, run.gate
+
+
+def thinned(samples: Sequence[float]) -> tuple[float, ...]:
+    """At most MOST_KEPT samples, evenly spread over the run."""
+    step = max(1, math.ceil(len(samples) / MOST_KEPT))
+    return tuple(samples[::step])
 
 
 def _fastest_right(

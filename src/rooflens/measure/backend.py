@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Protocol
 
 from rooflens.errors import RooflensError
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Device
 
@@ -16,7 +16,7 @@ class Cannot(RooflensError):
     """Something that this machine or installation cannot measure: a sentence for the list of skipped things."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """One way to do a piece of work, ready to run.
 
@@ -46,7 +46,7 @@ class Kernel:
     kv_dtype: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Usage:
     """Counters since some fixed moment; absent where the system does not tell. `pressure` covers the last ten seconds.
 
@@ -63,7 +63,7 @@ class Usage:
     others: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class State:
     """What the device runs at now. throttle: reasons that the device itself gives."""
 
@@ -73,13 +73,13 @@ class State:
     throttle: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttentionShape:
     """The decoder whose attention is measured: width = heads x head width.
 
     checkpoint: a .safetensors file with the query weights; "" makes them from the seed.
     kv_heads: key-value heads, each shared by heads / kv_heads query heads; 0 is one a query head. batch: sequences.
-    name: what reports call it.
+    name: what reports call it. tokens: new ones of each sequence; more than one is a causal prefill.
     """
 
     layers: int = 6
@@ -89,6 +89,7 @@ class AttentionShape:
     batch: int = 1
     checkpoint: str = ""
     name: str = "MiniGPT"
+    tokens: int = 1
 
     def __post_init__(self) -> None:
         if not self.kv_heads:

@@ -63,10 +63,10 @@ def _doubts(roof: Roof) -> tuple[int, float]:
 
 
 def _pair(backend: Backend, access: str, small: float, options: Options, budget: Budget) -> Roof:
-    large_ways = backend.stream(access, "main", 2 * small, options.seed)
-    kernel, _ = fastest(backend, backend.stream(access, "main", small, options.seed), budget, options.stream_s / 4)
-    large = next(k for k in large_ways if k.unit == kernel.unit)
-    faults = wrong_result(kernel.error(), kernel.tolerance)
+    small_ways = backend.stream(access, "main", small, options.seed)
+    large, _ = fastest(backend, backend.stream(access, "main", 2 * small, options.seed), budget, options.stream_s / 4)
+    kernel = next(k for k in small_ways if k.unit == large.unit)
+    faults = wrong_result(large.error(), large.tolerance)
     rule = Rule(limit_s=0.7 * options.stream_s, sample_s=0.004, warm_s=0.05 * options.stream_s)
     runs = interleave(backend, [kernel, large], rule, budget)
     faults += _apart((small, runs[0]), (2 * small, runs[1]))
@@ -106,14 +106,14 @@ def measure_cache(backend: Backend, cache: Cache, working_set: float, options: O
 def cache_sets(device: Device) -> list[tuple[Cache, float]]:
     """For each level a working set that fits in it and not in the level above.
 
-    Half of the first level; below it a quarter of the level, or twice the level above where that is more. A level in
+    Half of the first level; below it a quarter of the level, or twice the cache above where that is more. A level in
     which neither fits (under 3/4 of it) has none. What programs fill themselves catches nothing of the level below.
     """
-    sets = []
+    sets: list[tuple[Cache, float]] = []
     above = 0.0
     for cache in device.caches:
         total = cache.bytes * cache.instances
-        wanted = max(2 * above, total / (4 if above else 2))
+        wanted = max(2 * above, total / (4 if sets or above else 2))
         if wanted <= 0.75 * total:
             sets.append((cache, wanted))
         above = above if cache.addressed else total

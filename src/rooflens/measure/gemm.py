@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 from rooflens.measure.backend import Backend
@@ -11,6 +11,7 @@ from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, w
 from rooflens.measure.loop import LEAST_SAMPLES, Rule, Run, fastest, first, repeat, settle, window
 from rooflens.measure.options import Options, may_retry
 from rooflens.measure.shapes import Best, best_shape
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Mode
 from rooflens.roofline.profile import Device, Gate, GemmPoint
 from rooflens.units import percent, show
@@ -19,7 +20,7 @@ LOW_SHARE = 0.5
 THROTTLED = 0.95
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roofs:
     """What measuring one dtype gave; a point for every shape tried."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from rooflens.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stream:
     """One access mix. bytes = (reads + writes) / arrays x working set, each array passed once.
 

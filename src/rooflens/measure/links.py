@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import ceiling, unsettled, wrong_result
 from rooflens.measure.loop import Rule, repeat
 from rooflens.measure.options import Options
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Gate
 
 SIZE_BYTES = 2**28
+LEVEL = "pcie"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Way:
-    """One way over the link. level: the link it stands for; only one way is the PCIe roof itself."""
+    """One way over the link; the fastest is the roof of PCIe."""
 
     name: str
-    level: str
-    access: str
     note: str
 
 
 WAYS = (
-    Way("h2d", "pcie", "h2d", "host to device, pinned memory"),
-    Way("d2h", "pcie-back", "d2h", "device to host, pinned memory"),
-    Way("both", "pcie-both", "both", "both directions at once, pinned memory; one direction's rate"),
-    Way("h2d pageable", "pcie-pageable", "h2d", "host to device, pageable memory"),
-    Way("d2h pageable", "pcie-pageable-back", "d2h", "device to host, pageable memory"),
+    Way("h2d", "host to device, pinned memory"),
+    Way("d2h", "device to host, pinned memory"),
+    Way("both", "both directions at once, pinned memory; one direction's rate"),
+    Way("h2d pageable", "host to device, pageable memory"),
+    Way("d2h pageable", "device to host, pageable memory"),
 )
 
 
@@ -39,7 +39,7 @@ def measure_link(backend: Backend, way: Way, options: Options, budget: Budget) -
     kernel = backend.transfer(way.name, SIZE_BYTES)
     faults = wrong_result(kernel.error(), kernel.tolerance)
     run = repeat(backend, kernel, Rule(limit_s=options.cache_s, warm_s=0.05 * options.cache_s), budget)
-    id = f"link/{way.level}/{way.access}"
+    id = f"link/{LEVEL}/{way.name.replace(' ', '-')}"
     roof = ceiling(
         id,
         SIZE_BYTES,
@@ -48,8 +48,8 @@ def measure_link(backend: Backend, way: Way, options: Options, budget: Budget) -
         SIZE_BYTES / run.median_s,
         faults,
         kind="link",
-        level=way.level,
-        access=way.access,
+        level=LEVEL,
+        access=way.name,
         working_set_bytes=float(SIZE_BYTES),
     )
     note = "; ".join(filter(None, [way.note, unsettled(run)]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from statistics import median
 
 from rooflens.measure.backend import Backend, Kernel, State
 from rooflens.measure.budget import Budget
 from rooflens.measure.gate import judge
+from rooflens.records import record
 from rooflens.roofline.profile import Gate
 
 LEAST_SAMPLES = 10
@@ -19,7 +19,7 @@ SETTLE_SAMPLE_S = 0.02  # a settling device is never left idle for long: shorter
 CHECK_SHARE = 0.05  # of the limit, between two looks at whether a run has settled
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """When to stop: the 95 % interval of the median is narrower than `interval`, or after `limit_s` or `most` samples.
 
@@ -34,7 +34,7 @@ class Rule:
     warm_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """Samples of one kernel: seconds for one piece of work, in the order taken."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.errors import RooflensError
 from rooflens.measure.budget import Budget
+from rooflens.records import record
 
 DTYPES = ("fp32", "fp64", "bf16", "fp16", "int8")
 Progress = Callable[[str, float], None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """Limits in seconds; each stage stops earlier when it has converged.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.measure.backend import Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.kernels import gemm_flops
 from rooflens.measure.loop import fastest
 from rooflens.measure.options import Options
+from rooflens.records import record
 from rooflens.roofline.profile import GemmPoint
 
 CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)
@@ -19,7 +20,7 @@ SMALLEST, LARGEST = 2048, 16384
 BETTER = 1.005
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Best:
     """The fastest product: its kernel, M, N, K, and a point for every shape tried."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from rooflens.measure.backend import Backend
 from rooflens.measure.bandwidth import cache_sets, measure_cache, measure_launch, measure_main
@@ -11,11 +10,12 @@ from rooflens.measure.budget import Budget
 from rooflens.measure.gemm import Roofs, measure_gemm, measure_point
 from rooflens.measure.links import WAYS, Way, measure_link
 from rooflens.measure.options import Options
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Gate
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stage:
     """One step: its name, about how long it takes, and what it measures."""
 
@@ -24,7 +24,7 @@ class Stage:
     run: Callable[[Budget], Roofs]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Product:
     """A product of a model, measured as an operator of its own: K values in, N out, for M tokens."""
 

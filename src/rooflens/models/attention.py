@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rooflens.models.config import Config
 from rooflens.models.family import Family, Normal, Plan, norms
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import GATED_FLOPS, ROTARY_FLOPS, attention, bias, linear, vector, wide_norm
+from rooflens.records import record
 
 _NORMS: dict[str, Normal] = {"head": "rms", "layer head": "layer", "bare head": "bare rms"}
 Product = tuple[str, str, str]  # name, heads, head width
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """How one layer's attention differs from its neighbours'.
 

@@ -45,7 +45,9 @@ class Config:
         key, value = self._said(what)
         if not isinstance(value, list):
             return (self.size(what, default),) * layers
-        self.must(f"{key}: {len(value)} sizes for {layers} layers", holds=len(value) == layers)
+        if len(value) != layers:
+            self.faults.append(f"{key}: {len(value)} sizes for {layers} layers")
+            return (1,) * layers
         return tuple(self._one(f"{key}[{i}]", entry, 0, LARGEST) for i, entry in enumerate(value))
 
     def number(self, what: str, default: float) -> float:

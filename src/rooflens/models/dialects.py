@@ -22,6 +22,11 @@ def _inner(facts: Facts, key: str) -> Facts:
     return dict(inner) if isinstance(inner, Mapping) else {}
 
 
+def is_factor(value: Any) -> bool:
+    """Whether a value can be multiplied with a width."""
+    return isinstance(value, (int, float)) and 0 < value < 1e6
+
+
 def _falcon(facts: Facts) -> Facts:
     """One key-value head (multi_query), some (new decoder) or all; in parallel blocks one norm or two."""
     new = facts.pop("new_decoder_architecture", None) is True or facts.get("model_type") == "RefinedWeb"
@@ -50,7 +55,7 @@ def _mpt(facts: Facts) -> Facts:
     for key in ("ffn_config", "no_bias", "learned_pos_emb"):
         facts.pop(key, None)
     ratio, width = facts.pop("expansion_ratio", 4), facts.get("d_model")
-    if isinstance(ratio, (int, float)) and isinstance(width, int):
+    if is_factor(ratio) and isinstance(width, int):
         facts["intermediate_size"] = int(ratio * width)
     return {**facts, "num_key_value_heads": heads, "qk_ln": attention.get("qk_ln", False)}
 
@@ -122,7 +127,8 @@ def _laguna(facts: Facts) -> Facts:
     """A gate for each head, and as many heads in every layer; anything else stays unread, and is said."""
     if facts.get("gating") in (True, "per-head"):
         del facts["gating"]
-    if set(facts.get("num_attention_heads_per_layer") or []) == {facts.get("num_attention_heads")}:
+    each, heads = facts.get("num_attention_heads_per_layer"), facts.get("num_attention_heads")
+    if isinstance(each, list) and each.count(heads) == len(each):
         del facts["num_attention_heads_per_layer"]
     return facts
 
@@ -145,7 +151,7 @@ def _lfm2(facts: Facts) -> Facts:
     factor, multiple = facts.pop("block_ffn_dim_multiplier", 1.0), facts.pop("block_multiple_of", 256)
     if adjusts and isinstance(width, int) and isinstance(multiple, int) and multiple > 0:
         width = int(2 * width / 3)
-        width = int(factor * width) if isinstance(factor, (int, float)) else width
+        width = int(factor * width) if is_factor(factor) else width
         width = -(-width // multiple) * multiple
     facts.pop("block_ff_dim", None)
     return {**facts, "intermediate_size": width}

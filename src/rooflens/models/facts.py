@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from rooflens.models.model import Block, Model
 from rooflens.operators.cost import Precision
+from rooflens.records import record
 
 _NO_LAYERS = ("embedding", "head")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelFacts:
     """A model in the keys of its JSON.
 

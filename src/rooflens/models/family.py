@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from rooflens.models.config import Config
 from rooflens.models.model import Choices
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import bias, norm, vector
+from rooflens.records import record
 
 Flag = bool | str
 """True, False, or the config key that decides."""
@@ -21,7 +21,7 @@ Mixer = Literal["attention", "mla", "selected mla"]
 Recurrent = Literal["", "mamba-1", "mamba-2", "delta net", "delta attention", "lightning", "short conv", "rg-lru"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Experts:
     """What a mixture of experts has beyond a router and experts of three matrices.
 
@@ -36,7 +36,7 @@ class Experts:
     norms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Family:
     """One model type. Flags may name the config key that decides; texts may end in `if KEY`.
 
@@ -74,7 +74,7 @@ class Family:
     ffn_extra: tuple[Row, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """What rows are made from: the facts of a model, the features of its type, the builder's choices."""
 

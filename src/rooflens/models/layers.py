@@ -59,8 +59,8 @@ def feed_forwards(config: Config, layers: int) -> tuple[str, ...]:
     if listed is not None:
         config.moot("dense_first", *_STEPS, "expert_layer_offset", "moe_layer_freq", "mlp_only_layers")
         config.must(f"mlp_layer_types: {len(listed)} entries for {layers} layers", holds=len(listed) == layers)
-        config.must("mlp_layer_types: expected dense or sparse", holds=all(kind in _FFNS for kind in listed))
-        return tuple(_FFNS.get(kind, EXPERTS) for kind in listed)
+        config.must("mlp_layer_types: expected dense or sparse", holds=all(str(kind) in _FFNS for kind in listed))
+        return tuple(_FFNS.get(str(kind), EXPERTS) for kind in listed)
     sparse = _sparse(config, layers)
     return tuple(EXPERTS if i in sparse else DENSE for i in range(layers))
 
@@ -69,7 +69,7 @@ def single(config: Config, layers: int) -> tuple[tuple[str, str], ...]:
     """Layers that are one half each, written as a list or a string: a mixer without a feed-forward, or the reverse."""
     listed = config.items("kinds") or []
     found = _listed(config, listed, layers)
-    return tuple((mixer, _FFNS.get(kind, NONE)) for mixer, kind in zip(found, listed, strict=False))
+    return tuple((mixer, _FFNS.get(str(kind), NONE)) for mixer, kind in zip(found, listed, strict=False))
 
 
 def window(config: Config) -> float | None:
@@ -95,7 +95,7 @@ def _listed(config: Config, listed: list[object], layers: int) -> tuple[str, ...
     unknown = sorted({repr(entry)[:30] for entry, name in zip(listed, names, strict=True) if name is None})
     config.must(f"layer kinds {', '.join(unknown)} are not known", holds=not unknown)
     config.must(f"{len(listed)} layer kinds for {layers} layers", holds=len(listed) == layers)
-    return tuple(name or FULL for name in names)
+    return tuple(name or FULL for name in names) if len(names) == layers else (FULL,) * layers
 
 
 def _numbered(config: Config, listed: list[object]) -> list[object]:

@@ -12,12 +12,12 @@ from rooflens.operators.cost import Precision
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Home, Row, product
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import html
+from rooflens.records import html, record
 
 Local = Literal["window", "chunk", "selection"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choices:
     """What the builder of the kernels decides, and a lever can flip. No choice changes a parameter or a cached byte.
 
@@ -34,7 +34,7 @@ class Choices:
     scan: Literal["steps", "chunks"] = "steps"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """`count` times the same rows: half a layer (a mixer, a feed-forward), or what stands before and after all layers.
 

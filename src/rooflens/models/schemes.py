@@ -9,12 +9,13 @@ Sources: the file formats of AutoGPTQ, AutoAWQ, bitsandbytes, compressed-tensors
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from rooflens.dtypes import DTYPES, Dtype
 from rooflens.models.config import Config
 from rooflens.operators.rows import Part
+from rooflens.records import record
 
 KEPT: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
 LISTED: tuple[Part, ...] = ("embed", "router", "norm", "conv")  # of formats that name the head when they leave it wide
@@ -22,7 +23,7 @@ BUT_EXPERTS: tuple[Part, ...] = (*KEPT, "linear", "project", "shared", "ssm")
 WEIGHT_ONLY = "fp16"  # the math of a weight-only format: the activations' 16 bit, whichever that is
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stored:
     """What is stored. parts: those that differ from `weights`; None is the model's own 16-bit format."""
 

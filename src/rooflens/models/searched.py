@@ -12,6 +12,7 @@ from typing import Any
 from rooflens.models import assemble, attention, ffn
 from rooflens.models.config import MOST_LAYERS, Config
 from rooflens.models.dense import LLAMA
+from rooflens.models.dialects import is_factor
 from rooflens.models.family import Family, Plan
 from rooflens.models.model import Block, Choices
 from rooflens.operators.rows import Row
@@ -59,9 +60,10 @@ def openelm_blocks(config: Config, sizes: Letters, choices: Choices) -> tuple[Bl
     plan, count = Plan(config, family, choices), int(sizes["L"])
     heads, kv_heads = config.sizes("num_query_heads", count), config.sizes("num_kv_heads", count)
     factors = config.items("ffn_multipliers") or []
-    config.must(f"ffn_multipliers: {len(factors)} for {count} layers", holds=len(factors) == count)
+    good = len(factors) == count and all(map(is_factor, factors))
+    config.must(f"ffn_multipliers: expected {count} factors, one a layer", holds=good)
     divisor = config.size("ffn_dim_divisor", 256)
-    widths = [_divisible(factor * sizes["D"], divisor) for factor in factors if isinstance(factor, (int, float))]
+    widths = [_divisible(factor * sizes["D"], divisor) for factor in factors if is_factor(factor)]
     return (
         Block("embedding", 1, assemble.embedding(plan)),
         *assemble.each(zip(heads, kv_heads, strict=True), lambda of: _heads(plan, *of)),
@@ -106,12 +108,12 @@ def _ffn_width(config: Config, half: Mapping[str, Any], width: int) -> int:
         return NONE
     if half.get("replace_with_linear"):
         return LINEAR
-    factor, said = half.get("ffn_mult"), half.get("intermediate_size")
+    factor, said = half.get("ffn_mult", 0.0), half.get("intermediate_size")
     if type(said) is int and said > 0:
         return said
-    good = isinstance(factor, (int, float)) and 0 < factor < 100
+    good = is_factor(factor)
     config.must(f"block_configs: ffn_mult {factor!r:.20} is not a factor", holds=good)
-    return -(-int(2 * factor * width / 3) // 256) * 256 if good and isinstance(factor, (int, float)) else 1
+    return -(-int(2 * factor * width / 3) // 256) * 256 if good else 1
 
 
 def _nas_attention(plan: Plan, group: int, heads: float) -> Iterator[Block]:

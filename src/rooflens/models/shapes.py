@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -15,11 +14,12 @@ from rooflens.models.family import Family
 from rooflens.models.hybrids import HYBRIDS
 from rooflens.models.model import Block, Choices
 from rooflens.models.moe import MOE
+from rooflens.records import record
 
 Letters = dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shape:
     """How a config becomes letters, and these become blocks."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rooflens.errors import RooflensError
+from rooflens.records import record
 
 INNER = ("text_config", "language_config", "llm_config", "thinker_config")
 OUTER = ("tie_word_embeddings", "torch_dtype", "dtype", "quantization_config", "quantization")
@@ -32,7 +32,7 @@ WRAPPERS: dict[str, str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unwrapped:
     """The facts of the language model, whether they stood inside another config, and what is left out around it."""
 

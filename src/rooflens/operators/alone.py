@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.errors import RooflensError, Unknown
 from rooflens.operators.cost import Cost, Precision, cost_of, total
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import ALONE, AttentionForm, attention
+from rooflens.records import record
 
 Values = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alone:
     """An operator of its own: rows with their letters, or a count that somebody made (`flops`, `bytes`)."""
 
@@ -35,7 +36,7 @@ class Alone:
         return Cost(flops, weight_bytes=self.weight_bytes, activation_bytes=self.activation_bytes, launches=1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Form:
     """What an operator takes: required names, optional ones with their default, and how to make it."""
 

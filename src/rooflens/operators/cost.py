@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 from rooflens.arrays import Number
 from rooflens.dtypes import DTYPES, Dtype
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Part, Row
+from rooflens.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cost:
     """Demand on a machine. `flops` are tensor contractions by math dtype; vector work is `vector_flops`.
 
@@ -67,7 +68,7 @@ class Cost:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Precision:
     """What is stored and what is computed, part by part.
 

@@ -7,16 +7,16 @@ declared would be replicated in silence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from rooflens.arrays import Number, maximum
 from rooflens.errors import RooflensError, Unknown
+from rooflens.records import record
 
 Shard = Literal["tp", "ep", "expert", "active", "none"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Letter:
     """One dimension. `at_least_one`: a device keeps one even when there are more devices than heads or experts.
 

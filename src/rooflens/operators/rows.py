@@ -18,6 +18,7 @@ from typing import Literal
 from rooflens.arrays import Number
 from rooflens.errors import RooflensError
 from rooflens.operators.letters import Letters, check, value
+from rooflens.records import record
 
 Home = Literal["weight", "tied", "table", "kv", "state", "link", "act", "none"]
 Part = Literal[
@@ -27,7 +28,7 @@ Part = Literal[
 _TERM = re.compile(r"(\d*)([A-Z][a-z]?)?")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Token:
     """One factor of a size: a sum of (coefficient, letter), a bare number having no letter."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from rooflens.records import record
 
 Segment = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Box:
     """An upright rectangle, x0 <= x1 and y0 <= y1."""
 

@@ -6,16 +6,16 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rooflens.present.scene import Scene, Spot
+from rooflens.records import record
 
 _NEAR_X, _NEAR_Y = 0.022, 0.03  # of the range: about one marker
 _WRAP = 40
 _GLUE = "\u00a0"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bundle:
     """One label and the spots it speaks for (all of one machine and dtype, all measured or none)."""
 

@@ -9,12 +9,12 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from rooflens.present.boxes import Box
 from rooflens.present.palette import FAINT, GRID, INK, PAPER, SOFT
+from rooflens.records import record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ _SETTINGS: Any = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TextStyle:
     """How a text is written: points, colour, where its anchor is, turned by degrees, with a white halo or not."""
 

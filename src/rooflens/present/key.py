@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rooflens.present.boxes import Box, spread
 from rooflens.present.canvas import Canvas, TextStyle
@@ -11,6 +10,7 @@ from rooflens.present.palette import ALARM, DASHES, FAINT, INK, LINK_DASH, MACHI
 from rooflens.present.roofs import SOLID, STYLES, Roof, rates, wider
 from rooflens.present.scene import Scene, listed
 from rooflens.present.words import say
+from rooflens.records import record
 from rooflens.units import show
 
 WIDEST = 600.0
@@ -25,7 +25,7 @@ _FITS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One line of the key: a sample (a dash style, a marker or a letter) and its text."""
 
@@ -35,7 +35,7 @@ class Row:
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class End:
     """A roof label at the right: the roofs it names, its text."""
 
@@ -44,7 +44,7 @@ class End:
     colour: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """The right-hand column: roof labels at one size, key rows below them, all within `width` pixels."""
 

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain, repeat
 
 from rooflens.present.boxes import Box, Segment, crossing, spread
+from rooflens.records import record
 
 GAP = 5.0  # between any two texts
 REACH = 300.0
@@ -22,7 +23,7 @@ _OFFSETS = (0.0, 12.0, 30.0, 55.0, 90.0, 135.0, 190.0)
 _SHIFTS = (0.0, 0.5, 1.0, 1.6, 2.4, 3.4, 4.6, 6.0, 8.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """A text of this size that belongs to the marker `mark`."""
 
@@ -32,7 +33,7 @@ class Label:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """Where a label went; its leader when it is not next to its marker."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.present import along, key
 from rooflens.present.boxes import Box, Segment
@@ -15,13 +15,14 @@ from rooflens.present.roofs import Roof, main_slopes
 from rooflens.present.scale import Scale, majors
 from rooflens.present.scene import Scene, listed
 from rooflens.present.words import say
+from rooflens.records import record
 
 LABEL_POINTS = (12.5, 11.5, 10.5)
 _HEAD, _FOOT = 122.0, 116.0
 _DEAR, _CHEAP, _ABOVE = 140.0, 30.0, 40.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Wish:
     """What one attempt is asked for: a label size, which bundles are numbered, which line texts go to a note."""
 

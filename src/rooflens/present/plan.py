@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rooflens.present.boxes import Box, Segment, clip
 from rooflens.present.bundles import Bundle
@@ -12,6 +11,7 @@ from rooflens.present.labels import Placed
 from rooflens.present.roofs import Roof, Slope
 from rooflens.present.scale import Scale, Tick
 from rooflens.present.scene import Scene, Spot
+from rooflens.records import record
 
 TITLE_POINTS, SUBTITLE_POINTS, AXIS_POINTS, TICK_POINTS = 21.0, 13.0, 14.0, 12.5
 SLOPE_POINTS, RIDGE_POINTS = 11.5, 10.5
@@ -20,7 +20,7 @@ RING = 44.0  # the same with the ring of a finding
 MARGIN = 26.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Text:
     """A text centred at (x, y); `machine` gives its colour in a comparison."""
 
@@ -33,7 +33,7 @@ class Text:
     strong: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bar:
     """From a point's rate to its launch cap, in a lane of its own left of the marker."""
 
@@ -44,7 +44,7 @@ class Bar:
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """Everything placed, in pixels. `numbers` maps a bundle's index to its number in the list."""
 

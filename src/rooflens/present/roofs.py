@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from rooflens.present.words import known, say
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.units import show
 
@@ -14,7 +14,7 @@ STYLES = ("sustained", "measured", "burst", "spec", "derived", "assumed")
 SOLID = ("sustained", "measured")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roof:
     """A horizontal line in FLOP/s, for one dtype or several near-equal ones. ridge: FLOP/byte, None without a slope."""
 
@@ -27,7 +27,7 @@ class Roof:
     ridge: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slope:
     """A line of byte/s: main memory (weight 2), a cache (1) or a link (0)."""
 
@@ -39,7 +39,7 @@ class Slope:
     weight: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Line:
     name: str
     dtype: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from rooflens.records import record
 from rooflens.units import show
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scale:
     """log10 of `data` (low, high) spread evenly over pixels start..end."""
 
@@ -27,7 +27,7 @@ class Scale:
         return float(10 ** (low + (pixel - self.start) / (self.end - self.start) * (high - low)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tick:
     """A power of ten inside the range and how it is written."""
 

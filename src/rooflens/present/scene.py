@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from rooflens.errors import RooflensError
 from rooflens.present.roofs import Roof, Slope, links, main_slopes, roofs, slopes
 from rooflens.present.words import excess, is_finding, say, share
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.points import Point
 
@@ -16,7 +16,7 @@ MOST_MACHINES = 5
 Points = Sequence[Point] | Mapping[str, Sequence[Point]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spot:
     """A point that can be drawn: both coordinates above 0.
 
@@ -32,7 +32,7 @@ class Spot:
     cap: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scene:
     """Everything a drawing needs. Ranges are (low, high) in FLOP/byte and FLOP/s, both above 0."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rooflens.dtypes import DTYPES, Dtype
 from rooflens.errors import RooflensError
@@ -11,13 +11,14 @@ from rooflens.models import Model, Stored
 from rooflens.models.schemes import WEIGHT_ONLY
 from rooflens.operators.rows import Part
 from rooflens.readers.names import is_learned, layer_of, part_of
+from rooflens.records import record
 from rooflens.units import show
 
 BODY: tuple[Part, ...] = ("linear", "project", "expert", "shared", "ssm")
 PACKED = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")  # whole numbers that hold several values each
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tensor:
     """One tensor as its file states it. dtype: a format of rooflens.dtypes, or the file's own word for the others.
 
@@ -49,7 +50,7 @@ class Tensor:
         return 8 * self.bytes // packed_bits
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Checkpoint:
     """Every tensor of a model. total_bytes is what an index states when the files it lists are not there."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +15,7 @@ from rooflens.dtypes import DTYPES
 from rooflens.errors import BadFile
 from rooflens.readers.checkpoint import Checkpoint, Tensor
 from rooflens.readers.opened import opened
+from rooflens.records import record
 
 LARGEST_HEADER_BYTES = 256 << 20
 MOST_TENSORS, MOST_KEYS, MOST_STRINGS, MOST_SPLITS = 200_000, 2_000, 4_000_000, 512
@@ -35,7 +36,7 @@ _STRING, _ARRAY = 8, 9
 _SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gguf:
     """A file's metadata, as far as it describes the model, and its tensors. Long lists are kept as their length."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from rooflens.errors import NoPath
-from rooflens.records import html
+from rooflens.records import html, record
 
 Kind = Literal["compute", "memory", "link", "launch", "power"]
 Origin = Literal["spec", "measured", "derived", "assumed"]
@@ -15,7 +15,7 @@ Mode = Literal["burst", "sustained"]
 UNITS: dict[str, str] = {"compute": "FLOP/s", "memory": "B/s", "link": "B/s", "launch": "s", "power": "W"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ceiling:
     """One rate that nothing on this machine exceeds.
 
@@ -59,7 +59,7 @@ class Ceiling:
         return self.value if self.best is None else self.best
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Machine:
     """A set of ceilings with a name: a datasheet, a measured profile or a person's own, behind one interface."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from rooflens.operators.cost import Precision
-from rooflens.records import html
+from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import placed, regime, ridge, work_of
 from rooflens.roofline.points import Point
@@ -17,7 +16,7 @@ from rooflens.workload import Operator
 SCHEMA = "rooflens/place/1"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlacedOperator:
     """One kernel: `count` of these run in the step, and every figure is of one of them."""
 
@@ -37,7 +36,7 @@ class PlacedOperator:
     intensity_flops_per_byte: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Total:
     """A step as one: FLOPs, bytes, and the sum over its kernels of the largest demand over rate."""
 
@@ -49,7 +48,7 @@ class Total:
     intensity_flops_per_byte: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measured:
     """What a clock said against the floor. mfu: of the dense peak of the main math; mbu: of the read bandwidth."""
 
@@ -62,7 +61,7 @@ class Measured:
     findings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placement:
     """Where a step lands. total counts every operand; step_floor only weights, KV and state, as predict does."""
 

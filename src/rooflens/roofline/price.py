@@ -6,18 +6,18 @@ A kernel's price is the largest of its resources' times; a step's is the sum ove
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from rooflens.arrays import Number, is_array, maximum
 from rooflens.errors import NoPath
 from rooflens.operators.cost import Cost, total
+from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.workload import Operator
 
 VECTOR_MATH = "fp32"  # softmax, norms and scans are computed in fp32 on the vector unit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Priced:
     """One operator priced, `count` times. times_s: seconds by resource (compute:bf16, vector, memory, link).
 
@@ -39,7 +39,7 @@ class Priced:
         return kind_of(max(self.times_s, key=lambda r: float(self.times_s[r]))) if self.times_s else "none"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepPrice:
     """A step priced. moved_bytes: those that were charged. floor_s: sum over kernels of the largest demand over rate.
 

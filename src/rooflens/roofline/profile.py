@@ -8,17 +8,17 @@ Ceiling ids: `compute/PATH/DTYPE/burst`, `.../sustained`, `.../peak` (derived fr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
-from rooflens.records import html
+from rooflens.records import html, record
 from rooflens.roofline.ceilings import Ceiling, Machine
 
 SCHEMA = "rooflens/profile/1"
 METHOD = 1  # raise it when the way of measuring changes so that figures no longer compare
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cache:
     """One cache level as the system shows it; `bytes` is one instance, `instances` those the process may use.
 
@@ -31,7 +31,7 @@ class Cache:
     addressed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Device:
     """What was measured. Absent fields are not known.
 
@@ -77,7 +77,7 @@ class Device:
         return max((c.bytes * c.instances for c in self.caches), default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gate:
     """Whether others disturbed one measurement.
 
@@ -93,7 +93,7 @@ class Gate:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GemmPoint:
     """One measured product, (M x K) by (K x N), as an operator point: time_s is the median of samples_s."""
 
@@ -110,12 +110,12 @@ class GemmPoint:
     why_not: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttentionPoint:
-    """Decode attention of one token over `context` cached tokens, all layers: scores, softmax, values.
+    """Attention of one new token (`tokens` in a prefill) over `context` tokens, all layers: scores, softmax, values.
 
     Not timed: projections and the cache write. time_s is the median of `count` repetitions; samples_s keeps at most
-    a thousand of them. calls: library calls in one repetition, each paying the launch cost. overhead_s: the same
+    250 of them. calls: library calls in one repetition, each paying the launch cost. overhead_s: the same
     calls over one cached token, so what a repetition costs apart from its data. kv_dtype: how the cache is stored where
     that is not `dtype`. kv_heads: absent where every query head has its own. implementation: which way it was computed.
     """
@@ -139,9 +139,10 @@ class AttentionPoint:
     kv_heads: int | None = None
     batch: int = 1
     kv_dtype: str | None = None
+    tokens: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Profile:
     """The artefact of `measure`. Untrusted ceilings stay in it with their reason; `machine` leaves them out.
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Kernel
 from rooflens.measure.backends.pool import Pool
+from rooflens.records import record
 
 CALLS_A_LAYER = 7  # scores, max, subtract, exp, sum, values, divide
 COLD_TIMES = 2  # rotate through this many times the largest cache
@@ -23,7 +24,7 @@ MOST_SETS = 512
 TOLERANCE = 1e-5
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Data:
     """Queries [L, H, W], scaled by 1/sqrt(W), and `sets` caches [sets, L, H, W, S] as float32."""
 

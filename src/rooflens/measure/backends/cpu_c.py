@@ -8,10 +8,11 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from rooflens.records import record
 
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O3", "-ffp-contract=fast", "-shared", "-fPIC")
@@ -38,7 +39,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Native:
     """The compiled kernel, or the reason that there is none. Calls into `library` let other Python threads run."""
 

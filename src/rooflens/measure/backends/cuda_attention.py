@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel
 from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_data import BLOCK, BYTES, CTYPES, STORED, decode, draw, encode, poison, runs
+from rooflens.measure.backends.cuda_prefill import prefill, q_scale
+from rooflens.records import record
 from rooflens.units import show
 
 MOST_KV_BYTES = 8e9
@@ -32,7 +33,7 @@ MMA = True
 NAIVE_CALLS = 7  # scores, max, subtract, exp, sum, divide, values
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cache:
     """Keys, values, queries and output; `scales` of an int8 cache, (key, value) a pair. math: dtype of q and out."""
 
@@ -69,6 +70,8 @@ class DecodeAttention:
                 f"(at most {show(MOST_KV_BYTES, 'B')} a cell)"
             )
         with self._card.here():
+            if shape.tokens > 1:
+                return [prefill(self._card, dtype, shape, seed)]
             cache = self._cache(dtype, context, shape, seed, size)
             fused = self._fused(dtype, context, shape, cache)
             ways = [
@@ -161,7 +164,7 @@ class DecodeAttention:
         return step
 
     def _naive(self, cache: Cache, shape: AttentionShape) -> Callable[[int], None]:
-        cp, scale = self._card.cp, cache.q.dtype.type(1 / math.sqrt(shape.head_width))
+        cp, scale = self._card.cp, q_scale(self._card.cp, cache.math, shape.head_width)
 
         def step(which: int) -> None:
             for layer in range(shape.layers):

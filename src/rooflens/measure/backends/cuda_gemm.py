@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from rooflens.measure.backend import Cannot, Kernel
 from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_data import BYTES, CTYPES, decode, normal, poison
+from rooflens.records import record
 
 WORKSPACE_BYTES = 64 * 2**20
 ALGORITHMS = 4
@@ -28,7 +28,7 @@ GEMV_THREADS = 256
 GEMV_WAYS = ((4, 2, 4), (4, 1, 8), (8, 1, 8), (8, 4, 2))  # warps of a team, their rows, loads in flight
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Math:
     """How cuBLASLt multiplies a dtype, in its own names. capability: the least compute capability, times ten."""
 
@@ -71,7 +71,7 @@ RESULTS = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "uin
 SCALES = {"CUDA_R_64F": "float64", "CUDA_R_32F": "float32", "CUDA_R_32I": "int32"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operands:
     """A [M, K], as many copies of B as take turns, and C [M, N]."""
 
@@ -169,7 +169,7 @@ class Products:
         a = normal(cp, (m, k), dtype, seed)
         b = normal(cp, (n, k) if form == "A B^T" else (k, n), dtype, seed + 1)
         cold = COLD_TIMES * self._card.cache_bytes
-        copies = max(1, math.ceil(cold / b.nbytes)) if m <= DECODE_ROWS else 1
+        copies = max(1, min(GRAPH_NODES, math.ceil(cold / b.nbytes))) if m <= DECODE_ROWS else 1
         c = cp.empty((m, n), RESULTS[MATHS[dtype].stored_result])
         return Operands(a, (b, *(b.copy() for _ in range(copies - 1))), c)
 

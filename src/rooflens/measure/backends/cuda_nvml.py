@@ -6,11 +6,11 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from rooflens.measure.backend import State
+from rooflens.records import record
 
 POLL_S = 0.02
 MEGA = 1e6
@@ -25,7 +25,7 @@ REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """One look at the card."""
 

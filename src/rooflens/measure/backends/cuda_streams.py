@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rooflens.measure.backend import Cannot, Kernel
 from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.kernels import STREAMS
+from rooflens.records import record
 
 FILE = "stream.cu"
 VECTOR_BYTES = 16
@@ -21,7 +21,7 @@ SHARED_THREADS = 1024
 EMPTY_KERNELS = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Read:
     """A reading kernel with what its sums must come to."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
 from rooflens.measure.kernels import gemm_flops
+from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Device
 
@@ -17,7 +18,7 @@ SAMPLE_S = 0.005
 COOL_DOWN_S = 0.4  # a rest this long cools the machine
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FakeMachine:
     """The truth to be found.
 

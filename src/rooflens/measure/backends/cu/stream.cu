@@ -86,28 +86,27 @@ extern "C" __global__ void near_read(const uint4* a, size_t n, int passes, unsig
     if (threadIdx.x == 0) sums[blockIdx.x] = mine;
 }
 
-// Every block its own n vectors of shared memory, `passes` times.
+// Every block its own n vectors of shared memory, `passes` times, likewise.
 extern "C" __global__ void shared_read(unsigned n, int passes, unsigned* sums) {
     constexpr int UNROLL = 4;
     extern __shared__ uint4 tile[];
     for (unsigned i = threadIdx.x; i < n; i += blockDim.x) tile[i] = make_uint4(i, i, i, i);
     __syncthreads();
     const unsigned base = unsigned(__cvta_generic_to_shared(tile));
-    unsigned mine = 0;
-    for (int pass = 0; pass < passes; pass++)
-        for (unsigned i = threadIdx.x; i < n; i += UNROLL * blockDim.x) {
-            uint4 v[UNROLL];
+    const unsigned all = n * passes;
+    unsigned mine = 0, at = threadIdx.x, i = threadIdx.x;
+    while (i < all) {
+        uint4 v[UNROLL];
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++) {
-                v[u] = make_uint4(0, 0, 0, 0);
-                if (i + u * blockDim.x < n)
-                    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
-                                 : "=r"(v[u].x), "=r"(v[u].y), "=r"(v[u].z), "=r"(v[u].w)
-                                 : "r"(base + 16 * (i + u * blockDim.x)));
-            }
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++) mine += total(v[u]);
+        for (int u = 0; u < UNROLL; u++, i += blockDim.x, at = at + blockDim.x < n ? at + blockDim.x : at + blockDim.x - n) {
+            v[u] = make_uint4(0, 0, 0, 0);
+            if (i < all)
+                asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                             : "=r"(v[u].x), "=r"(v[u].y), "=r"(v[u].z), "=r"(v[u].w) : "r"(base + 16 * at));
         }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) mine += total(v[u]);
+    }
     mine = block_sum(mine);
     if (threadIdx.x == 0) sums[blockIdx.x] = mine;
 }
