@@ -44,9 +44,9 @@ def attention_cells(seen: Sequence[Observation]) -> list[tuple[Observation, Atte
 
 def attention_cost(cell: AttentionPoint) -> Cost:
     """One token's attention over the cache in all layers: 4 S D FLOPs and 2 S D cached values a layer."""
-    sizes = f"B={cell.batch},H={cell.heads},K={cell.kv_heads or cell.heads},W={cell.width // cell.heads},T={cell.tokens}"
+    heads = f"H={cell.heads},K={cell.kv_heads or cell.heads},W={cell.width // cell.heads}"
     precision = workload.precision(dtype(cell.dtype), kv=cell.kv_dtype)
-    return alone(f"attention:{sizes},S={cell.context}").cost(precision) * cell.layers
+    return alone(f"attention:{heads},B={cell.batch},T={cell.tokens},S={cell.context}").cost(precision) * cell.layers
 
 
 def attention_name(cell: AttentionPoint, *, ways: bool) -> str:

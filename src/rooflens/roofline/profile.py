@@ -115,7 +115,7 @@ class AttentionPoint:
     """Attention of one new token (`tokens` in a prefill) over `context` tokens, all layers: scores, softmax, values.
 
     Not timed: projections and the cache write. time_s is the median of `count` repetitions; samples_s keeps at most
-    250 of them. calls: library calls in one repetition, each paying the launch cost. overhead_s: the same
+    a thousand of them. calls: library calls in one repetition, each paying the launch cost. overhead_s: the same
     calls over one cached token, so what a repetition costs apart from its data. kv_dtype: how the cache is stored where
     that is not `dtype`. kv_heads: absent where every query head has its own. implementation: which way it was computed.
     """
