@@ -25,6 +25,7 @@ from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator, overridden
 from rooflens.roofline.math import resolve
 from rooflens.roofline.placement import Placement, conventions, placement
+from rooflens.roofline.points import Point
 from rooflens.workload import Mask, Operator, Phase, Step
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Answer:
     """A placement with what it was made of, for --explain and --plot."""
 
     placement: Placement
+    points: tuple[Point, ...]
     machine: Machine
     operators: tuple[Operator, ...]
     precision: Precision
@@ -108,15 +110,28 @@ def answer(question: Question, on: str | Machine) -> Answer:
 
 def _answer_alone(question: Question, there: Machine) -> Answer:
     found = alone(question.what, question.attention)
+    _no_step(question)
     precision, notes = resolve(workload.precision(dtype("bf16"), question.weights, question.kv), there, question.math)
     cost = found.cost(precision)
     operators = (Operator(found.name, 1, cost, found.rows, letters=found.letters),)
     return _answer(question, there, operators, precision, {"operator": question.what}, notes)
 
 
+def _no_step(question: Question) -> None:
+    """An operator alone has its sizes in its text: what would set a step says nothing about it, so it is refused."""
+    plain = Question(question.what)
+    options = ("phase", "batch", "context", "prompt", "mask", "tp", "ep", "dp", "link")
+    given = [name for name in options if getattr(question, name) != getattr(plain, name)]
+    if given:
+        raise RooflensError(
+            f"{question.what} is one operator with its sizes written into it; {', '.join(given)} do not apply to it"
+        )
+
+
 def _answer_model(question: Question, there: Machine) -> Answer:
-    priced = model(question.what, question.attention, fused=question.fused, links=question.tp > 1 or question.ep > 1)
-    asked = _step(question)
+    several = max(question.tp, question.ep, question.dp) > 1
+    built = model(question.what, question.attention, fused=question.fused, links=several)
+    priced, asked = workload.suited(built, question.phase), _step(question)
     own, assumed = workload.own_dtype(priced)
     stored = workload.precision(own, question.weights, question.kv, priced.stored)
     precision, notes = resolve(stored, there, question.math)
@@ -139,16 +154,21 @@ def _answer(
     notes: Sequence[str],
 ) -> Answer:
     said = conventions(there, precision, question.mask)
-    placed = placement(question.what, operators, there, step, said, notes, question.measured_s)
-    return Answer(placed, there, operators, precision)
+    placed, points = placement(
+        question.what, operators, there, step, said, notes, question.measured_s, alone=is_alone(question.what)
+    )
+    return Answer(placed, points, there, operators, precision)
 
 
 def _step(question: Question) -> Step:
     how = {"mask": question.mask, "tp": question.tp, "ep": question.ep, "dp": question.dp}
+    context = DEFAULT_TOKENS if question.context is None else question.context
     if question.phase == "decode":
-        return workload.decode(question.batch, question.context or DEFAULT_TOKENS, **how)
-    prompt = question.prompt or question.context or DEFAULT_TOKENS
-    return workload.prefill(question.batch, prompt, question.context or prompt, **how)
+        if question.prompt is not None:
+            raise RooflensError("a prompt belongs to prefill; a decode step is asked for with its context")
+        return workload.decode(question.batch, context, **how)
+    prompt = context if question.prompt is None else question.prompt
+    return workload.prefill(question.batch, prompt, prompt if question.context is None else context, **how)
 
 
 def _machine(name: str) -> Machine:
@@ -158,7 +178,7 @@ def _machine(name: str) -> Machine:
     if path.suffix == ".json":
         return _profile(path).machine(name)
     if path.suffix == ".toml":
-        return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name), "assumed")
+        return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name))
     return from_accelerator(catalogue.accelerator(name))
 
 

@@ -55,7 +55,8 @@ def compare(old: Profile, new: Profile, tolerance: float = TOLERANCE) -> Compari
     first, second = (_measured(p) for p in (old, new))
     ids = list(dict.fromkeys([*first, *second]))
     why = None if old.method == new.method else f"measured by methods {old.method} and {new.method}"
-    changes = tuple(_change(first.get(id), second.get(id), tolerance, why) for id in ids)
+    found = (_change(first.get(id), second.get(id), tolerance, why) for id in ids)
+    changes = tuple(change for change in found if change)
     return Comparison(_verdict([c.outcome for c in changes]), tolerance, changes, tuple(_notes(old, new)))
 
 
@@ -78,12 +79,11 @@ def _measured(profile: Profile) -> dict[str, Ceiling]:
     return {c.id: c for c in profile.ceilings if c.origin == "measured"}
 
 
-def _change(old: Ceiling | None, new: Ceiling | None, tolerance: float, why: str | None) -> Change:
-    if old is None or new is None:
-        here = old or new
-        assert here is not None
-        values = (old.value if old else None, new.value if new else None)
-        return Change(here.id, "only in old" if old else "only in new", here.unit, *values)
+def _change(old: Ceiling | None, new: Ceiling | None, tolerance: float, why: str | None) -> Change | None:
+    if old is None:
+        return Change(new.id, "only in new", new.unit, new=new.value) if new else None
+    if new is None:
+        return Change(old.id, "only in old", old.unit, old=old.value)
     ratio, low, high = _ratio(old, new)
     distrust = why or next((f"not trusted: {c.why_not}" for c in (old, new) if not c.trusted), None)
     outcome: Outcome = "ambiguous" if distrust else _outcome(ratio, low, high, tolerance)

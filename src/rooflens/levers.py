@@ -1,4 +1,4 @@
-"""Levers: a change to rows, letters, dtypes or the machine. The speed-up is the ratio of two prices, never a formula."""
+"""Levers: a change to rows, letters, dtypes or the machine; its speed-up is the ratio of two prices."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rooflens.catalogue.names import Ambiguous, accelerator
-from rooflens.catalogue.record import Accelerator, one_device
+from rooflens.catalogue.record import NETWORK_BYTES_PER_S, Accelerator, one_device
 from rooflens.catalogue.store import accelerator_from_toml, accelerators
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "NETWORK_BYTES_PER_S",
     "Accelerator",
     "Achieved",
     "Ambiguous",

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from rooflens.catalogue.record import Accelerator
+from rooflens.catalogue.record import NETWORK_BYTES_PER_S, Accelerator, Origin
 from rooflens.records import record
 
-NETWORK_BYTES_PER_S = 50e9  # one 400 Gb/s port
 SMEM_BYTES_PER_CLOCK = 128  # an NVIDIA SM reads 32 banks of 4 bytes a clock
 _WITH_SHARED_MEMORY = ("SM", "CU", "Xe-core")
 
@@ -24,7 +23,7 @@ class Rung:
     name: str
     capacity_bytes: float | None
     bandwidth_bytes_per_s: float | None
-    origin: Literal["spec", "derived", "assumed"] | None
+    origin: Origin | None
     note: str
     cost_of_a_byte: float | None = None
 

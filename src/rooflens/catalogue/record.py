@@ -14,6 +14,7 @@ from rooflens.records import quantity, record
 
 T = TypeVar("T")
 Origin = Literal["spec", "derived", "assumed"]
+NETWORK_BYTES_PER_S = 50e9  # one 400 Gb/s port, one direction: no chip states its network
 Path = Literal["matrix", "vector"]
 
 

@@ -58,7 +58,7 @@ def _brief(chip: Accelerator) -> dict[str, object]:
 
 
 def _one(chip: Accelerator, as_json: bool) -> None:
-    machine, rungs = from_accelerator(chip, "spec" if chip.sources else "assumed"), catalogue.ladder(chip)
+    machine, rungs = from_accelerator(chip), catalogue.ladder(chip)
     if as_json:
         ridges = {f"{c.path}/{c.dtype}": r for c in machine.find("compute") if (r := _ridge(machine, c.value))}
         whole = {**encode(chip), "peaks": "dense", "ridge_flops_per_byte": ridges, "ladder": encode(rungs)}

@@ -217,29 +217,25 @@ def _draw(path: Path, answers: list[Answer]) -> None:
     if path.suffix not in (".png", ".svg"):
         raise RooflensError(f"--plot {path}: the name must end in .png or .svg")
     points = [p for a in answers for p in _points(a, several=len(answers) > 1)]
-    links = any(o.cost.link_bytes for a in answers for o in a.operators)
-    there = answers[0].machine if links else replace(answers[0].machine, ceilings=_without_links(answers[0].machine))
+    sends = any(o.cost.link_bytes for a in answers for o in a.operators)
+    there = _drawn(answers[0].machine, sends=sends)
     figure = draw(there, points, title=f"{answers[0].placement.model} on {answers[0].placement.machine}")
     artefacts.write_bytes(path, render(figure, path.suffix[1:]))
 
 
-def _without_links(there: Machine) -> tuple[Ceiling, ...]:
-    """One device sends nothing: its link slopes would bound no point of the picture."""
-    return tuple(c for c in there.ceilings if c.kind != "link")
+def _drawn(there: Machine, *, sends: bool) -> Machine:
+    """The machine with the link its collectives use, if there are any: the others bound no point of the picture."""
+    return replace(
+        there, ceilings=tuple(c for c in there.ceilings if c.kind != "link" or (sends and c.level == there.link))
+    )
 
 
 def _points(answered: Answer, *, several: bool) -> list[Point]:
+    """The operators that compute, named with their step when there are several."""
     step = answered.placement.step
     suffix = f" {step['phase']} B={step['batch']:g}" if several and "phase" in step else ""
-    return [
-        place(
-            f"{o.name}{suffix}",
-            o.cost,
-            answered.machine,
-            answered.placement.measured.time_s
-            if answered.placement.measured and len(answered.operators) == 1
-            else None,
-        )
-        for o in answered.operators
-        if o.cost.flops
-    ]
+    found = [replace(p, name=f"{p.name}{suffix}") for p in answered.points if p.flops]
+    measured = answered.placement.measured
+    if measured is None or len(found) != 1:
+        return found
+    return [place(found[0].name, answered.operators[0].cost, answered.machine, measured.time_s)]

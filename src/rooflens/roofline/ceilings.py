@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Literal
 
@@ -85,42 +85,37 @@ class Machine:
             for c in self.ceilings
             if c.kind == kind and c.trusted and all(getattr(c, k) == v for k, v in wanted.items() if v is not None)
         ]
-        return sorted(found, key=lambda c: -c.value)
+        return sorted(found, key=lambda c: -c.floor_value)
 
     def compute(self, dtype: str, path: str | None = None) -> Ceiling:
         """The compute roof of `dtype` (the faster path unless one is named). Raises NoPath, saying which kind of no."""
         return self._only(self.find("compute", dtype=dtype, path=path), f"{dtype} arithmetic", path)
 
     def memory(self, access: str = "read", level: str = "main") -> Ceiling:
-        """The slope for this access of this level; a datasheet gives one figure for every access."""
-        same = self.find("memory", level=level)
-        fitting = [c for c in same if c.access in (access, None)] or same
+        """The slope for this access of this level; a datasheet gives one figure for every access. Raises NoPath."""
+        fitting = [c for c in self.find("memory", level=level) if c.access in (access, None)]
         return self._only(fitting, f"{access} bandwidth of {level} memory", None)
 
     def the_link(self, level: str | None = None) -> Ceiling:
-        """The link roof in one direction, the machine's own scale-up link unless one is named."""
-        return self._only(self.find("link", level=level or self.link), f"{level or self.link or 'scale-up'} link", None)
+        """The link roof in one direction, the machine's own scale-up link unless one is named. Raises NoPath."""
+        wanted = level or self.link
+        return self._only(self.find("link", level=wanted) if wanted else [], f"{wanted or 'scale-up'} link", None)
 
     def linked(self, level: str) -> Machine:
         """The same machine with its collectives on this link. Raises NoPath when it has none of that name."""
-        self.the_link(level)
-        return replace(self, link=level)
+        roof = self.the_link(level)
+        assumed = {level: roof.note or "assumed"} if roof.origin == "assumed" else {}
+        return replace(self, link=level, assumed={**self.assumed, **assumed})
 
     def launch_s(self, level: str = "device") -> float:
         """Seconds a kernel costs apart from its work; 0 on a machine whose launch cost nobody measured (a floor)."""
         found = self.find("launch", level=level)
-        return min((c.value for c in found), default=0.0)
+        return min((c.floor_value for c in found), default=0.0)
 
     def has(self, dtype: str) -> bool | None:
         """Whether this machine computes in `dtype`: True, False (no such path) or None (not known)."""
         found = self.find("compute", dtype=dtype)
         return None if not found else found[0].value > 0
-
-    def with_ceilings(self, more: Iterable[Ceiling]) -> Machine:
-        """The same machine with these ceilings in place of those with equal ids."""
-        new = {c.id: c for c in more}
-        kept = tuple(new.pop(c.id, c) for c in self.ceilings)
-        return replace(self, ceilings=kept + tuple(new.values()))
 
     def _only(self, found: list[Ceiling], what: str, path: str | None) -> Ceiling:
         if not found:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 
-from rooflens.catalogue import Accelerator
+from rooflens.catalogue import NETWORK_BYTES_PER_S, Accelerator
 from rooflens.dtypes import DTYPES, dtype
 from rooflens.errors import RooflensError, Unknown
-from rooflens.roofline.ceilings import Ceiling, Kind, Machine, Origin
-from rooflens.units import parse
-
-NETWORK_BYTES_PER_S = 50e9  # 400 Gb/s, one direction: what --link network assumes
+from rooflens.roofline.ceilings import Ceiling, Kind, Machine
+from rooflens.units import parse, show
 
 
-def from_accelerator(chip: Accelerator, origin: Origin = "spec") -> Machine:
-    """The dense peaks, memory and links that a catalogue row states. What it does not state is not there."""
+def from_accelerator(chip: Accelerator) -> Machine:
+    """The dense peaks, memory and links that a catalogue row states, and an assumed network port.
+
+    What it does not state is not there. Peaks that only follow from units x clock x rate have origin "derived".
+    """
     source = "; ".join(chip.sources) or None
-    found = [replace(c, origin=origin, source=source) for c in (*_compute(chip), *_memory(chip), *_links(chip))]
+    found = [replace(c, source=source) for c in (*_compute(chip), *_memory(chip), *_links(chip))]
+    found.append(_network())
     return Machine(
         name=chip.id,
         title=chip.name or chip.id,
@@ -90,19 +92,26 @@ def _compute(chip: Accelerator) -> Iterator[Ceiling]:
         for peak in fields(peaks):
             value = getattr(peaks, peak.name)
             if value is not None:
-                yield Ceiling(f"compute/{path}/{peak.name}", "compute", value, "spec", dtype=peak.name, path=path)
+                yield Ceiling(
+                    f"compute/{path}/{peak.name}", "compute", value, chip.peak_origin, dtype=peak.name, path=path
+                )
 
 
 def _memory(chip: Accelerator) -> Iterator[Ceiling]:
     if chip.memory.bandwidth_bytes_per_s is not None:
-        yield Ceiling("memory/main", "memory", chip.memory.bandwidth_bytes_per_s, "spec", level="main")
+        yield Ceiling("memory/main", "memory", chip.memory.bandwidth_bytes_per_s, chip.origin, level="main")
+
+
+def _network() -> Ceiling:
+    note = f"{show(NETWORK_BYTES_PER_S, 'B/s')} each way: one 400 Gb/s port, which no chip's datasheet knows"
+    return Ceiling("link/network", "link", NETWORK_BYTES_PER_S, "assumed", level="network", note=note)
 
 
 def _links(chip: Accelerator) -> Iterator[Ceiling]:
     note = "one direction"
     if chip.scale_up.bytes_per_s_per_direction is not None:
         rate = chip.scale_up.bytes_per_s_per_direction
-        yield Ceiling("link/nvlink", "link", rate, "spec", level="nvlink", note=f"{chip.scale_up.kind}, {note}")
+        yield Ceiling("link/nvlink", "link", rate, chip.origin, level="nvlink", note=f"{chip.scale_up.kind}, {note}")
     if chip.pcie.bytes_per_s_per_direction is not None:
         rate = chip.pcie.bytes_per_s_per_direction
-        yield Ceiling("link/pcie", "link", rate, "spec", level="pcie", note=note)
+        yield Ceiling("link/pcie", "link", rate, chip.origin, level="pcie", note=note)

@@ -20,12 +20,12 @@ LAUNCH_SHARE = 0.5  # the launch floor over half of the time: launch-bound
 
 def ridge(machine: Machine, dtype: str, path: str | None = None) -> float:
     """FLOP per byte read at which the compute roof of `dtype` meets the memory slope."""
-    return machine.compute(dtype, path).value / machine.memory("read").value
+    return machine.compute(dtype, path).floor_value / machine.memory("read").floor_value
 
 
 def attainable(machine: Machine, dtype: str, intensity_flops_per_byte: float, path: str | None = None) -> float:
     """FLOP/s at this intensity: min(peak, intensity x read bandwidth)."""
-    return min(machine.compute(dtype, path).value, intensity_flops_per_byte * machine.memory("read").value)
+    return min(machine.compute(dtype, path).floor_value, intensity_flops_per_byte * machine.memory("read").floor_value)
 
 
 def regime(bound: str, floor_s: float, launch_s: float, measured_s: float | None = None) -> str:
@@ -77,7 +77,7 @@ def _point(
         time_s=spent,
         flops_per_s=flops / spent if spent else 0.0,
         attainable_flops_per_s=flops / floor_s if floor_s else 0.0,
-        share_of_peak=flops / spent / machine.compute(dtype, path).value if spent and flops else 0.0,
+        share_of_peak=flops / spent / machine.compute(dtype, path).floor_value if spent and flops else 0.0,
         bound=kind_of(binding),
         regime=regime(kind_of(binding), floor_s, launch_s, measured_s),
         measured=measured_s is not None,

@@ -38,7 +38,10 @@ class PlacedOperator:
 
 @record
 class Total:
-    """A step as one: FLOPs, bytes, and the sum over its kernels of the largest demand over rate."""
+    """A step as one: FLOPs, bytes, and the sum over its kernels of the largest demand over rate.
+
+    flops: tensor work, or vector work where there is no other.
+    """
 
     flops: float
     bytes: float
@@ -90,31 +93,33 @@ def placement(
     conventions: Mapping[str, str],
     notes: Sequence[str] = (),
     measured_s: float | None = None,
-) -> Placement:
-    """Prices and places every operator. Raises NoPath for work the machine cannot do.
+    *,
+    alone: bool = False,
+) -> tuple[Placement, tuple[Point, ...]]:
+    """Prices and places every operator; the points are for drawing. Raises NoPath for work the machine cannot do.
 
-    A measured step is set against its floor (weights, KV, state); an operator of its own, which has no neighbour to
-    keep its activations on chip, against every operand.
+    A measured step is set against its floor (weights, KV, state); an operator `alone`, which has no neighbour to keep
+    its activations on chip, against every operand.
     """
     full, streamed = price_step(operators, machine), price_step(operators, machine, activations=False)
+    points = tuple(placed(kernel, machine) for kernel in full.kernels)
     math, _, path = work_of(full.cost)
-    return Placement(
+    answer = Placement(
         model=model,
         machine=machine.title,
         step=step,
         conventions=conventions,
-        operators=tuple(_operator(kernel, placed(kernel, machine)) for kernel in full.kernels),
+        operators=tuple(_operator(kernel, point) for kernel, point in zip(full.kernels, points, strict=True)),
         total=_total(full),
         step_floor=_total(streamed),
         math=math,
-        peak_flops_per_s=machine.compute(math, path).value,
-        bandwidth_bytes_per_s=machine.memory("read").value,
+        peak_flops_per_s=machine.compute(math, path).floor_value,
+        bandwidth_bytes_per_s=machine.memory("read").floor_value,
         ridge_flops_per_byte=ridge(machine, math, path),
-        measured=_measured(full if "operator" in step else streamed, machine, measured_s)
-        if measured_s is not None
-        else None,
+        measured=None if measured_s is None else _measured(full if alone else streamed, machine, measured_s),
         notes=(*notes, *full.unpriced),
     )
+    return answer, points
 
 
 def conventions(machine: Machine, precision: Precision, mask: str) -> dict[str, str]:
@@ -155,7 +160,7 @@ def _operator(kernel: Priced, point: Point) -> PlacedOperator:
 
 
 def _total(price: StepPrice) -> Total:
-    flops, moved_bytes = float(price.cost.total_flops), float(price.moved_bytes)
+    (_, flops, _), moved_bytes = work_of(price.cost), float(price.moved_bytes)
     return Total(
         flops,
         moved_bytes,
@@ -169,8 +174,8 @@ def _total(price: StepPrice) -> Total:
 def _measured(basis: StepPrice, machine: Machine, measured_s: float) -> Measured:
     math, flops, path = work_of(basis.cost)
     floor_s, moved = float(basis.floor_s), float(basis.moved_bytes)
-    mfu = flops / measured_s / machine.compute(math, path).value if flops else 0.0
-    mbu = moved / measured_s / machine.memory("read").value if moved else 0.0
+    mfu = flops / measured_s / machine.compute(math, path).floor_value if flops else 0.0
+    mbu = moved / measured_s / machine.memory("read").floor_value if moved else 0.0
     return Measured(
         time_s=measured_s,
         regime=regime(basis.bound, floor_s, basis.launch_s, measured_s),

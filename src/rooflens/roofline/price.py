@@ -81,23 +81,25 @@ def kind_of(resource: str) -> str:
 def times(cost: Cost, machine: Machine, *, activations: bool = True) -> tuple[dict[str, Number], tuple[str, ...]]:
     """Seconds each resource needs for `cost`, and what could not be priced.
 
-    Weights and KV are charged at the read rate, activations (unless left out) at the copy rate.
+    Weights and KV are charged at the read rate, activations (unless left out) at the copy rate. Rates are the best
+    that is trusted (Ceiling.floor_value), since nothing may beat a floor.
     Raises NoPath for contractions or links that the machine cannot do, or whose rate is not known.
     """
     out: dict[str, Number] = {}
     for math, flops in cost.flops.items():
         if _some(flops):
-            out[f"compute:{math}"] = flops / machine.compute(math).value
+            out[f"compute:{math}"] = flops / machine.compute(math).floor_value
     vector, unpriced = _vector(cost, machine)
     if vector is not None:
         out["vector"] = vector
-    memory = cost.streamed_bytes / machine.memory("read").value if _some(cost.streamed_bytes) else 0.0
+    memory = cost.streamed_bytes / machine.memory("read").floor_value if _some(cost.streamed_bytes) else 0.0
     if activations and _some(cost.activation_bytes):
-        memory = memory + cost.activation_bytes / machine.memory("copy").value
+        copied, said = _copied(cost, machine)
+        memory, unpriced = memory + copied, (*unpriced, *said)
     if _some(memory):
         out["memory"] = memory
     if _some(cost.link_bytes):
-        out["link"] = cost.link_bytes / machine.the_link().value
+        out["link"] = cost.link_bytes / machine.the_link().floor_value
     return out, unpriced
 
 
@@ -131,10 +133,17 @@ def _vector(cost: Cost, machine: Machine) -> tuple[Number | None, tuple[str, ...
     if not _some(cost.vector_flops):
         return None, ()
     try:
-        return cost.vector_flops / machine.compute(VECTOR_MATH, "vector").value, ()
+        return cost.vector_flops / machine.compute(VECTOR_MATH, "vector").floor_value, ()
     except NoPath:
         what = f"the vector {VECTOR_MATH} rate of {machine.name} is not known"
         return None, (f"vector work (norms, softmax, rotary) is left out: {what}",)
+
+
+def _copied(cost: Cost, machine: Machine) -> tuple[Number, tuple[str, ...]]:
+    if machine.find("memory", level="main", access="copy") or not machine.find("memory", access="read", level="main"):
+        return cost.activation_bytes / machine.memory("copy").floor_value, ()
+    said = f"activations are charged at the read rate: the copy rate of {machine.name} is not known"
+    return cost.activation_bytes / machine.memory("read").floor_value, (said,)
 
 
 def _some(demand: Number) -> bool:

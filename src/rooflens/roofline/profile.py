@@ -188,6 +188,7 @@ class Profile:
             sources=(f"measured {self.started}, method {self.method}",),
             notes=self.notes,
             compute_capability=self.device.compute_capability,
+            link=next((level for level in ("nvlink", "pcie") if any(c.level == level for c in kept)), None),
         )
 
     def ceiling(self, id: str) -> Ceiling | None:
