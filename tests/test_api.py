@@ -66,3 +66,40 @@ def test_weights_narrower_than_the_path_are_computed_wider_and_it_is_said() -> N
     answer = rooflens.place("llama-2-7b", on="a100-sxm4-80gb", weights="fp8")
     assert any("fp8 weights are computed in fp16" in note for note in answer.notes)
     assert "math fp16" in answer.conventions["precision"]
+
+
+def test_prefill_uses_the_kernels_that_engines_pick_for_it() -> None:
+    prefill = rooflens.place("deepseek-v3", "h200-sxm", phase="prefill", prompt=8192)
+    decode = rooflens.place("deepseek-v3", "h200-sxm", context=8192)
+    assert {o.name for o in prefill.operators} != {o.name for o in decode.operators}
+
+
+@pytest.mark.parametrize("asked", [{"batch": 2}, {"tp": 2}, {"phase": "prefill"}, {"context": 5}, {"link": "pcie"}])
+def test_an_operator_alone_refuses_what_only_a_step_has(asked: dict[str, object]) -> None:
+    with pytest.raises(RooflensError, match="sizes written into it"):
+        rooflens.place("gemm:M=1,K=2,N=3", "t4", weights="fp16", **asked)
+
+
+def test_a_prompt_belongs_to_prefill() -> None:
+    with pytest.raises(RooflensError, match="belongs to prefill"):
+        rooflens.place("llama-2-7b", "a100-sxm4-80gb", prompt=5)
+
+
+def test_the_network_is_assumed_and_says_so() -> None:
+    found = rooflens.place("llama-2-7b", "a100-sxm4-80gb", tp=2, link="network")
+    assert "400 Gb/s" in found.conventions["assumed network"]
+
+
+def test_data_parallelism_alone_needs_no_collectives() -> None:
+    one, two = (rooflens.place("llama-2-7b", "a100-sxm4-80gb", batch=8, dp=dp) for dp in (1, 2))
+    assert sum(o.count * o.kv_bytes for o in two.operators) == sum(o.count * o.kv_bytes for o in one.operators) / 2
+    assert not any(o.link_bytes for o in two.operators)
+
+
+def test_a_machine_whose_read_rate_is_not_known_is_not_read_at_another() -> None:
+    from dataclasses import replace
+
+    there = rooflens.machine("a100-sxm4-80gb")
+    only_write = [replace(c, access="write") if c.kind == "memory" else c for c in there.ceilings]
+    with pytest.raises(RooflensError, match="bandwidth of main memory is not known"):
+        rooflens.place("llama-2-7b", replace(there, ceilings=tuple(only_write)))

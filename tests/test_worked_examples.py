@@ -227,3 +227,13 @@ def test_attainable_never_exceeds_a_roof() -> None:
     there = machine(H100)
     assert attainable(there, "bf16", 1e9) == there.compute("bf16").value
     assert attainable(there, "bf16", 1.0) == there.memory("read").value
+
+
+def test_a_floor_counts_on_the_best_trusted_sample() -> None:
+    from dataclasses import replace
+
+    there = machine(H100)
+    read = replace(there.memory("read"), value=1e12, best=2e12)
+    faster = replace(there, ceilings=(*(c for c in there.ceilings if c.kind != "memory"), read))
+    found = place("op:flops=1,bytes=2e12", faster)
+    assert found.total.floor_s == 1.0  # 2e12 B at the best sample of 2e12 B/s
