@@ -13,10 +13,10 @@ from rooflens.measure.options import Options, may_retry
 from rooflens.measure.shapes import Best, best_shape
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Mode
+from rooflens.roofline.place import BELOW_ROOF_SHARE
 from rooflens.roofline.profile import Device, Gate, GemmPoint
 from rooflens.units import percent, show
 
-LOW_SHARE = 0.5
 THROTTLED = 0.95
 
 
@@ -148,7 +148,7 @@ def _notes(made: Ceiling, best: Best, run: Run, peak: Ceiling | None, device: De
     if peak is not None:
         share = made.value / peak.value
         notes.append(f"{percent(share)} of the {peak.origin} peak of {show(peak.value, peak.unit)}")
-        if share < LOW_SHARE:
+        if share < BELOW_ROOF_SHARE:
             notes.append("suspects: " + "; ".join(suspects(run.gate, device)))
     return notes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rooflens.measure.backend import Backend, Cannot, Kernel
@@ -42,19 +42,31 @@ class Best:
 
 def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -> Best:
     """The fastest product of `dtype` found within `options.shapes_s`. Raises Cannot when none could be tried."""
-    search, as_good = (_climb, 1.0) if backend.device().kind == "gpu" else (_grow, 0.99)
+    search = _climb if backend.device().kind == "gpu" else _grow
     end = backend.clock() + budget.limit(options.shapes_s)
-    best: Best | None = None
-    points = []
+    tried: list[Best] = []
     for found in search(backend, dtype, options, budget):
-        points.append(_point(dtype, found))
-        if best is None or found.rate > as_good * best.rate:
-            best = found
+        tried.append(found)
         if backend.clock() > end:
             break
-    if best is None:
+    if not tried:
         raise Cannot(f"{dtype} skipped: no shape could be tried")
-    return replace(best, points=tuple(points))
+    choose = _shortest_good if search is _climb else _last_good
+    return replace(choose(tried), points=tuple(_point(dtype, found) for found in tried))
+
+
+def _last_good(tried: Sequence[Best]) -> Best:
+    """The largest cube that is within 1 % of what came before it."""
+    best = tried[0]
+    for found in tried[1:]:
+        best = found if found.rate > 0.99 * best.rate else best
+    return best
+
+
+def _shortest_good(tried: Sequence[Best]) -> Best:
+    """The shortest product within 1.5 % of the best: ten of it are over before a power limit acts."""
+    most = max(found.rate for found in tried)
+    return min((found for found in tried if found.rate >= 0.985 * most), key=lambda found: found.took_s)
 
 
 def _grow(backend: Backend, dtype: str, options: Options, budget: Budget) -> Iterator[Best]:

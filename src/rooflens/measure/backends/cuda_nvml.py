@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
@@ -105,7 +106,8 @@ class Watch:
     def __init__(self, look: Callable[[], Sample]) -> None:
         self._look = look
         self._seen: list[Sample] = []
-        self._ended = threading.Event()
+        self._ended, self._looks = threading.Event(), threading.Event()
+        self._looks.set()
         self._thread = threading.Thread(target=self._watch, daemon=True, name="rooflens-watch")
         self._thread.start()
 
@@ -114,6 +116,15 @@ class Watch:
         seen, self._seen = self._seen, []
         return summary(seen or [self._look()])
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Looks away, so that launching from this process is not disturbed."""
+        self._looks.clear()
+        try:
+            yield
+        finally:
+            self._looks.set()
+
     def close(self) -> None:
         """Stop looking."""
         self._ended.set()
@@ -121,7 +132,8 @@ class Watch:
 
     def _watch(self) -> None:
         while not self._ended.wait(POLL_S):
-            self._seen.append(self._look())
+            if self._looks.is_set():
+                self._seen.append(self._look())
 
 
 def summary(seen: list[Sample]) -> State:
