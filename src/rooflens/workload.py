@@ -124,9 +124,8 @@ def operators(
     for block in model.blocks:
         if block.kind != "head" or any(step.heads for step in together):
             sizes = [made(model, step, block) for step in together]
-            found += [
-                _operator(rows, block, sizes, precision) for rows in kernels(block.rows) if _runs(rows[0], sizes[0])
-            ]
+            rows = [row for row in block.rows if _runs(row, sizes[0])]
+            found += [_operator(kernel, block, sizes, precision) for kernel in kernels(rows)]
     return found
 
 
