@@ -168,6 +168,7 @@ BAD = [
     ("lab --profile nowhere.json", "cannot read"),
     ("lab --compare nowhere --quick", "unknown accelerator"),
     ("lab --extension nowhere.json --quick", "cannot read"),
+    ("lab --profile p.json --seed 3 --quick", "would change nothing"),
     ("measure --dtypes fp99", "unknown dtype"),
     ("measure --budget-s -1", "above 0"),
     ("measure --width 100 --heads 7", "heads"),

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rooflens import artefacts
 from rooflens.api import machine
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
 from rooflens.cli.options import json_flag, lang
 from rooflens.cli.printing import bar, emit, say, table
+from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
 from rooflens.lab.interpretation import Other
 from rooflens.lab.run import Request, keep, lab, writable
@@ -59,14 +61,14 @@ def command(
     as_json: bool, **measuring: Any,
 ) -> None:  # fmt: skip
     """How fast is this machine, and where do LLM operators land on it?"""
+    if given:
+        _nothing_measured(measuring)
     writable(out)
     added = extension(artefacts.read_json(extra), str(extra)) if extra else None
     durations_s: dict[str, float] = {}
     other, progress, kept = _other(compare), bar(durations_s), Kept()
     profile = artefacts.load(given, Profile, PROFILE_SCHEMA) if given else _measured(out, measuring, progress, kept)
-    request = Request(
-        out, _command(), other, profile.seed, lang, measuring.get("checkpoint"), price_per_hour, added, durations_s
-    )
+    request = Request(out, _command(), other, lang, price_per_hour, added, durations_s)
     answer = lab(request, profile, lambda name, fraction: progress(name, 0.95 + 0.05 * fraction))
     if not given:
         remember(profile)
@@ -74,6 +76,15 @@ def command(
         emit(artefacts.to_json(answer))
     else:
         _show(answer)
+
+
+def _nothing_measured(measuring: dict[str, Any]) -> None:
+    """Raises RooflensError when a run that starts from a profile is told how to measure."""
+    context = click.get_current_context()
+    told = [name for name in measuring if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if told:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in told)
+        raise RooflensError(f"--profile measures nothing, so {options} would change nothing; leave it out")
 
 
 def _measured(out: Path, measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:

@@ -50,8 +50,9 @@ def checks(
 
 def _products(profile: Profile) -> Check:
     name = f"GEMM in at least {ENOUGH_DTYPES} dtypes within 30 % of the datasheet"
-    measured = dict.fromkeys(c.dtype or "" for c in profile.machine().find("compute", mode="burst"))
-    shares = {dtype: found[1] for dtype in measured if (found := share_of(profile, dtype))}
+    roofs = profile.machine().find("compute", mode="burst")
+    measured = dict.fromkeys(c.dtype or "" for c in roofs)
+    shares = {c.dtype: found[1] for c in roofs if (found := share_of(profile, c.path or "", c.dtype or ""))}
     said = ", ".join(f"{dtype} {percent(share)}" for dtype, share in shares.items()) or "none with a known peak"
     near = [dtype for dtype, share in shares.items() if share >= NEAR_PEAK]
     if len(near) >= ENOUGH_DTYPES:

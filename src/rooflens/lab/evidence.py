@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rooflens.lab.observe import Observation
+from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, memories, memory_key, roof_key
+from rooflens.lab.observe import Observation, attention_cells
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.place import attainable
+from rooflens.roofline.place import BELOW_ROOF_SHARE, attainable
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent, show
-
-HALF = 0.5
 
 
 @record
@@ -32,34 +31,33 @@ def evidence(profile: Profile, seen: Sequence[Observation]) -> tuple[Evidence, .
 
 
 def _ceilings(profile: Profile) -> Iterator[Evidence]:
-    dtypes = list(dict.fromkeys((c.path, c.dtype) for c in profile.ceilings if _is_roof(c)))
     for c in profile.ceilings:
-        if _is_roof(c):
-            key = f"roofs[{dtypes.index((c.path, c.dtype))}].{c.mode}.value"
+        if c.kind == "compute" and c.origin == "measured":
+            key = roof_key(profile, c.path, c.dtype or "", f"{c.mode}.value")
             said = f"{c.mode} {c.dtype} GEMM roof {show(c.value, 'FLOP/s')}{_doubt(c)}"
-            yield Evidence(said, "peak_flops.json", key, c.value, deterministic=False)
-    for i, c in enumerate(c for c in profile.ceilings if c.kind == "memory"):
-        said = f"{c.access} bandwidth of {c.level} {show(c.value, 'B/s')}{_doubt(c)}"
-        yield Evidence(said, "bandwidth.json", f"ceilings[{i}].value", c.value, deterministic=False)
+            yield Evidence(said, PEAKS, key, c.value, deterministic=False)
+    for c in memories(profile):
+        said = f"{c.access} bandwidth of {c.level} memory {show(c.value, 'B/s')}{_doubt(c)}"
+        yield Evidence(said, BANDWIDTH, memory_key(profile, c.id), c.value, deterministic=False)
 
 
 def _counts(seen: Sequence[Observation]) -> Iterator[Evidence]:
-    for i, o in enumerate(o for o in seen if o.attention):
-        for key, value, unit in (("flops", o.cost.total_flops, "FLOP"), ("kv_bytes", o.cost.kv_bytes, "B")):
-            said = f"{o.point.name} needs {show(float(value), unit)} ({key})"
-            yield Evidence(said, "decode_attention.json", f"cells[{i}].{key}", float(value), deterministic=True)
-        intensity, key = o.point.intensity_flops_per_byte, f"cells[{i}].intensity_flops_per_byte"
+    for o, _ in attention_cells(seen):
+        for field, value, unit in (("flops", o.cost.total_flops, "FLOP"), ("kv_bytes", o.cost.kv_bytes, "B")):
+            said = f"{o.point.name} needs {show(float(value), unit)} ({field})"
+            yield Evidence(said, ATTENTION, cell_key(seen, o, field), float(value), deterministic=True)
+        intensity, key = o.point.intensity_flops_per_byte, cell_key(seen, o, "intensity_flops_per_byte")
         said = f"{o.point.name} has an intensity of {intensity:.3f} FLOP/B"
-        yield Evidence(said, "decode_attention.json", key, intensity, deterministic=True)
+        yield Evidence(said, ATTENTION, key, intensity, deterministic=True)
 
 
 def _achieved(seen: Sequence[Observation]) -> Iterator[Evidence]:
-    for i, o in enumerate(o for o in seen if o.attention):
+    for o, _ in attention_cells(seen):
         said = (
             f"{o.point.name} achieved {show(o.point.flops_per_s, 'FLOP/s')}, {percent(o.point.share_of_peak)} of peak"
         )
-        key = f"cells[{i}].achieved_flops_per_s"
-        yield Evidence(said, "decode_attention.json", key, o.point.flops_per_s, deterministic=False)
+        key = cell_key(seen, o, "achieved_flops_per_s")
+        yield Evidence(said, ATTENTION, key, o.point.flops_per_s, deterministic=False)
 
 
 def assumptions(profile: Profile) -> list[str]:
@@ -67,7 +65,7 @@ def assumptions(profile: Profile) -> list[str]:
     clock = "the clock was measured while busy" if profile.device.clock_hz else "the clock is not known"
     return [
         "time is at least the largest of demand over rate; the roofs are those measured here with random normal data",
-        "a decode step reads every cached key and value once; the softmax and the cache write are not counted",
+        "a decode step reads every cached key and value once; the cache write is not counted",
         f"peaks derived from the instruction set hold at the clock of this run: {clock}",
     ]
 
@@ -105,7 +103,9 @@ def claims(profile: Profile, seen: Sequence[Observation]) -> dict[str, list[str]
         f"on {profile.device.title}, {c.dtype} GEMM reached {show(c.value, 'FLOP/s')} ({c.mode}, dense)"
         for c in profile.machine().find("compute")
     ]
-    allowed += [f"{o.point.name} ran at {percent(_reached(o))} of the measured memory slope" for o in slope]
+    allowed += [
+        f"{o.point.name} ran at {percent(o.point.share_of_attainable)} of the measured memory slope" for o in slope
+    ]
     overstated = [
         "this machine is that fast for LLM inference: one operator is not a model",
         "decode would be faster with more FLOP/s: at this intensity bandwidth binds",
@@ -129,18 +129,10 @@ def negative_test(profile: Profile, seen: Sequence[Observation]) -> dict[str, An
     return {
         "claim": f"better code alone brings batch-1 decode attention to half of the {dtype} GEMM roof",
         "must_fail": True,
-        "refuted": share < HALF,
+        "refuted": share < BELOW_ROOF_SHARE,
         "attainable_share": share,
         "why": f"at {intensity:.2f} FLOP/B the memory slope allows {percent(share)} of the roof, whatever the code",
     }
-
-
-def _is_roof(c: Ceiling) -> bool:
-    return c.kind == "compute" and c.origin == "measured"
-
-
-def _reached(seen: Observation) -> float:
-    return seen.point.flops_per_s / seen.point.attainable_flops_per_s
 
 
 def _doubt(c: Ceiling) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, memory_key, quoted, roof_key
 from rooflens.lab.observe import Observation, attention_cells, observations
 from rooflens.lab.sections import share_of
+from rooflens.measure.run import slower_than_fp32
 from rooflens.present.words import bare_intensity, say, share
 from rooflens.records import record
-from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place, ridge
 from rooflens.roofline.profile import AttentionPoint, Profile
 from rooflens.units import percent, show
-
-ATTENTION, PEAKS, BANDWIDTH = "decode_attention.json", "peak_flops.json", "bandwidth.json"
 
 
 @record
@@ -50,28 +50,28 @@ def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str |
     best = max((o for o in seen if o.gemm and o.trusted), key=lambda o: o.point.flops_per_s, default=None)
     if best is None or best.gemm is None:
         return None
-    machine, dtype = profile.machine(), best.gemm.dtype
-    index = _roof_index(profile, best.gemm.path, dtype)
-    peak, roof = share_of(profile, dtype), machine.compute(dtype)
+    machine, dtype, path = profile.machine(), best.gemm.dtype, best.gemm.path
+    peak, roof = share_of(profile, path or "", dtype), machine.compute(dtype, path)
+    roof_at = roof_key(profile, path, dtype, f"{roof.mode}.{'value' if roof.best is None else 'best'}")
+    slope_at = memory_key(profile, machine.memory("read").id)
     values = {
         "dtype": dtype,
         "rate": show(best.point.flops_per_s, "FLOP/s"),
-        "rate_key": f"`{PEAKS}: products[{profile.gemms.index(best.gemm)}].time_s`",
+        "rate_key": quoted(PEAKS, f"products[{profile.gemms.index(best.gemm)}].time_s"),
         "shape": f"{best.gemm.m} x {best.gemm.n} x {best.gemm.k}",
         "intensity": bare_intensity(best.point.intensity_flops_per_byte or 0.0),
-        "ridge": bare_intensity(ridge(machine, dtype)),
-        "ridge_key": f"`{PEAKS}: roofs[{index}].{roof.mode}.value` / `{BANDWIDTH}: {_memory_key(profile, 'read')}`",
+        "ridge": bare_intensity(ridge(machine, dtype, path)),
+        "ridge_key": f"{quoted(PEAKS, roof_at)} / {quoted(BANDWIDTH, slope_at)}",
         "share": share(best.point.share_of_peak),
-        "roof": show(roof.value, "FLOP/s"),
-        "roof_key": f"`{PEAKS}: roofs[{index}].{roof.mode}.value`",
+        "roof": show(roof.floor_value, "FLOP/s"),
+        "roof_key": quoted(PEAKS, roof_at),
     }
     text = say("lab.products.text", lang, **values)
     if peak:
-        share_key = f"`{PEAKS}: roofs[{index}].share_of_datasheet`"
+        share_key = quoted(PEAKS, roof_key(profile, path, dtype, "share_of_datasheet"))
         said = {"share": percent(peak[1]), "peak": show(peak[0].value, "FLOP/s"), "origin": peak[0].origin}
         text += " " + say("lab.products.peak", lang, share_key=share_key, **said)
-    slow = [n for n in profile.notes if "slower than fp32" in n]
-    return " ".join([text, *slow])
+    return " ".join([text, *slower_than_fp32(profile.ceilings)])
 
 
 def _attention(seen: Sequence[Observation], lang: str) -> str | None:
@@ -108,7 +108,7 @@ def _comparison(profile: Profile, seen: Sequence[Observation], other: Other, lan
         f"lab.comparison.{'achieved' if other.profile else 'attainable'}", lang, **_numbers(mine, cell, seen),
         other=other.machine.title, theirs=show(rate, "FLOP/s"), ratio=f"{ratio:.3g}", bandwidths=f"{bandwidths:.3g}",
         their_bandwidth=show(theirs.value, "B/s"), origin=theirs.origin,
-        my_bandwidth_key=f"`{BANDWIDTH}: {_memory_key(profile, 'read')}`",
+        my_bandwidth_key=quoted(BANDWIDTH, memory_key(profile, ours.id)),
     )  # fmt: skip
     gap = ratio / bandwidths
     verdict = "lab.comparison.same" if 0.8 <= gap <= 1.25 else "lab.comparison.off"
@@ -132,34 +132,22 @@ def _shape(cell: AttentionPoint) -> tuple[str, int, int, int]:
 
 def _numbers(seen: Observation, cell: AttentionPoint, every: Sequence[Observation]) -> dict[str, str]:
     """The numbers of one cell, each with its key."""
-    here = f"`{ATTENTION}: cells[{[o for o, _ in attention_cells(every)].index(seen)}]"
+
+    def key(field: str) -> str:
+        return quoted(ATTENTION, cell_key(every, seen, field))
+
     point = seen.point
-    reached = point.flops_per_s / point.attainable_flops_per_s
+    reached = point.share_of_attainable
     intensity = point.intensity_flops_per_byte or 0.0
     return {
         "dtype": point.dtype, "S": str(cell.context),
-        "flops": show(point.flops, "FLOP"), "flops_key": f"{here}.flops`",
-        "bytes": show(point.bytes, "B"), "bytes_key": f"{here}.bytes`",
-        "intensity": f"{intensity:.2f}", "intensity_key": f"{here}.intensity_flops_per_byte`",
-        "rate": show(point.flops_per_s, "FLOP/s"), "rate_key": f"{here}.achieved_flops_per_s`",
-        "bandwidth": show(seen.achieved_bytes_per_s, "B/s"), "bandwidth_key": f"{here}.achieved_bytes_per_s`",
-        "reached": percent(reached), "reached_key": f"{here}.share_of_attainable`",
-        "share": share(point.share_of_peak), "share_key": f"{here}.share_of_peak`",
-        "time": show(point.time_s, "s"), "time_key": f"{here}.time_s`",
-        "overhead": show(cell.overhead_s or 0.0, "s"), "overhead_key": f"{here}.overhead_s`",
+        "flops": show(point.flops, "FLOP"), "flops_key": key("flops"),
+        "bytes": show(point.bytes, "B"), "bytes_key": key("bytes"),
+        "intensity": f"{intensity:.2f}", "intensity_key": key("intensity_flops_per_byte"),
+        "rate": show(point.flops_per_s, "FLOP/s"), "rate_key": key("achieved_flops_per_s"),
+        "bandwidth": show(seen.achieved_bytes_per_s, "B/s"), "bandwidth_key": key("achieved_bytes_per_s"),
+        "reached": percent(reached), "reached_key": key("share_of_attainable"),
+        "share": share(point.share_of_peak), "share_key": key("share_of_peak"),
+        "time": show(point.time_s, "s"), "time_key": key("time_s"),
+        "overhead": show(cell.overhead_s or 0.0, "s"), "overhead_key": key("overhead_s"),
     }  # fmt: skip
-
-
-def _roof_index(profile: Profile, path: str | None, dtype: str) -> int:
-    roofs = list(dict.fromkeys((c.path or "", c.dtype or "") for c in profile.ceilings if _is_roof(c)))
-    return next(i for i, (p, d) in enumerate(roofs) if d == dtype and path in (p, None))
-
-
-def _memory_key(profile: Profile, access: str) -> str:
-    memory = [c for c in profile.ceilings if c.kind == "memory"]
-    found = next((i for i, c in enumerate(memory) if c.level == "main" and c.access == access), 0)
-    return f"ceilings[{found}].value"
-
-
-def _is_roof(c: Ceiling) -> bool:
-    return c.kind == "compute" and c.origin == "measured"

@@ -48,9 +48,7 @@ class Request:
     out: Path
     command: str
     other: Other
-    seed: int = 0
     lang: str = "en"
-    checkpoint: str | None = None
     price_per_hour: float | None = None
     extension: Extension | None = None
     durations_s: Mapping[str, float] = field(default_factory=dict)
@@ -100,7 +98,7 @@ def lab(request: Request, profile: Profile, progress: Callable[[str, float], Non
     progress("interpretation", 0.7)
     text, answered = interpretation(profile, seen, request.other, request.lang)
     staged.put("interpretation.md", text.encode())
-    _write_sections(staged, profile, seen, request.checkpoint)
+    _write_sections(staged, profile, seen)
     missing = [name for name in ARTEFACTS if not (staged.folder / name).is_file()]
     done = checks(profile, seen, drawn, answered, missing)
     staged.put("manifest.json", _json(manifest(request, profile, staged, done)))
@@ -188,11 +186,11 @@ def drawn_names(roofline: Roofline, lang: str = "en") -> list[str]:
     return [*roofs, *(slope.level for slope in scene.slopes), *(spot.point.name for spot in scene.spots)]
 
 
-def _write_sections(staged: Staged, profile: Profile, seen: Sequence[Observation], checkpoint: str | None) -> None:
+def _write_sections(staged: Staged, profile: Profile, seen: Sequence[Observation]) -> None:
     staged.put("device_query.json", _json(device_query(profile)))
     staged.put("peak_flops.json", _json(peak_flops(profile)))
     staged.put("bandwidth.json", _json(bandwidth(profile)))
-    staged.put("decode_attention.json", _json(decode_attention(profile, seen, checkpoint)))
+    staged.put("decode_attention.json", _json(decode_attention(profile, seen)))
     staged.put(PROFILE, artefacts.to_json(profile, PROFILE_SCHEMA).encode())
 
 

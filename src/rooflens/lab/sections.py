@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from rooflens.lab.keys import memories, roofs
 from rooflens.lab.observe import Observation, attention_cells
+from rooflens.measure.gemm import suspects
 from rooflens.records import encode
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.profile import AttentionPoint, Profile
-
-LOW_SHARE = 0.5
+from rooflens.roofline.place import BELOW_ROOF_SHARE
+from rooflens.roofline.profile import AttentionPoint, Gate, Profile
 
 
 def device_query(profile: Profile) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def peak_flops(profile: Profile) -> dict[str, Any]:
             "data": "random normal",
             "peaks": "dense",
         },
-        "roofs": [_roof(profile, path, dtype) for path, dtype in _measured_dtypes(profile)],
+        "roofs": [_roof(profile, path, dtype) for path, dtype in roofs(profile)],
         "products": encode(profile.gemms),
         "skipped": list(profile.skipped),
     }
@@ -46,12 +47,12 @@ def bandwidth(profile: Profile) -> dict[str, Any]:
         "schema": "rooflens/bandwidth/1",
         "title": profile.device.title,
         "conventions": {"bytes": "read + written by the program; write-allocate traffic is not counted"},
-        "ceilings": [encode(c) for c in profile.ceilings if c.kind == "memory"],
+        "ceilings": [encode(c) for c in memories(profile)],
         "launch": [encode(c) for c in profile.ceilings if c.kind == "launch"],
     }
 
 
-def decode_attention(profile: Profile, seen: Sequence[Observation], checkpoint: str | None) -> dict[str, Any]:
+def decode_attention(profile: Profile, seen: Sequence[Observation]) -> dict[str, Any]:
     """Single-token attention against a pre-filled cache, cell by cell."""
     cells = attention_cells(seen)
     first = cells[0][1] if cells else None
@@ -62,11 +63,11 @@ def decode_attention(profile: Profile, seen: Sequence[Observation], checkpoint: 
             "layers": first.layers if first else None,
             "width": first.width if first else None,
             "heads": first.heads if first else None,
-            "weights": checkpoint or f"seeded ({profile.seed})",
+            "weights": profile.checkpoint or f"seeded ({profile.seed})",
         },
         "conventions": {
             "timed": "scores, softmax, values, over all layers; q = x Wq and the cache write are not timed",
-            "flops": "4 S D a layer; the softmax is vector work, not counted",
+            "flops": "tensor contractions: 4 S D a layer; the softmax is vector work, in `vector_flops`",
             "bytes": "K and V read once, and q and the output (activations)",
             "memory": "caches take turns, so that each is read from main memory and not from a cache of the machine",
         },
@@ -80,6 +81,7 @@ def _cell(seen: Observation, cell: AttentionPoint) -> dict[str, Any]:
     return {
         **encode(cell),
         "flops": float(seen.cost.total_flops),
+        "vector_flops": float(seen.cost.vector_flops),
         "kv_bytes": float(seen.cost.kv_bytes),
         "bytes": float(seen.cost.bytes),
         "intensity_flops_per_byte": point.intensity_flops_per_byte,
@@ -87,44 +89,30 @@ def _cell(seen: Observation, cell: AttentionPoint) -> dict[str, Any]:
         "achieved_flops_per_s": point.flops_per_s,
         "achieved_bytes_per_s": seen.achieved_bytes_per_s,
         "attainable_flops_per_s": point.attainable_flops_per_s,
-        "share_of_attainable": point.flops_per_s / point.attainable_flops_per_s,
+        "share_of_attainable": point.share_of_attainable,
         "share_of_peak": point.share_of_peak,
         "bound": point.bound,
         "regime": point.regime,
     }
 
 
-def _measured_dtypes(profile: Profile) -> list[tuple[str, str]]:
-    compute = (c for c in profile.ceilings if c.kind == "compute" and c.origin == "measured")
-    return list(dict.fromkeys((c.path or "", c.dtype or "") for c in compute))
-
-
 def _roof(profile: Profile, path: str, dtype: str) -> dict[str, Any]:
     found = {c.mode or c.id: c for c in profile.ceilings if (c.path, c.dtype, c.kind) == (path, dtype, "compute")}
-    burst, peak = found.get("burst"), share_of(profile, dtype)
+    burst, peak = found.get("burst"), share_of(profile, path, dtype)
+    low = peak is not None and peak[1] < BELOW_ROOF_SHARE and burst is not None
+    gate = next((g for g in profile.gates if burst and g.id == burst.id), Gate(""))
     return {
         "dtype": dtype,
         "path": path,
         **{mode: encode(c) for mode, c in found.items() if c.origin == "measured"},
         **({"datasheet": encode(peak[0]), "share_of_datasheet": peak[1]} if peak else {}),
-        "suspects": list(suspects(profile, burst, peak[1] if peak else None)),
+        "suspects": suspects(gate, profile.device) if low else [],
     }
 
 
-def share_of(profile: Profile, dtype: str) -> tuple[Ceiling, float] | None:
-    """The peak that clock and instruction set (or a datasheet) give for `dtype`, and the share the burst reached."""
-    peaks = [c for c in profile.ceilings if c.kind == "compute" and c.dtype == dtype and c.origin != "measured"]
-    mine = profile.machine().find("compute", dtype=dtype, mode="burst")
-    return (peaks[0], mine[0].value / peaks[0].value) if peaks and mine and peaks[0].value > 0 else None
-
-
-def suspects(profile: Profile, burst: Ceiling | None, share: float | None) -> Iterator[str]:
-    """Under half of the peak: who may be to blame, by name."""
-    if share is None or share >= LOW_SHARE:
-        return
-    yield from (s for s in profile.device.distrust if "forced" in s or "environment" in s)
-    if profile.contention:
-        yield f"contention: {profile.contention}"
-    if burst is not None and burst.why_not:
-        yield burst.why_not
-    yield "a product too small to fill the cores, or a library kernel for an older instruction set"
+def share_of(profile: Profile, path: str, dtype: str) -> tuple[Ceiling, float] | None:
+    """The peak that clock and instruction set (or a datasheet) give on this path, and the share the burst reached."""
+    mine = profile.machine().find("compute", dtype=dtype, path=path, mode="burst")
+    peaks = [c for c in profile.ceilings if (c.kind, c.dtype, c.path) == ("compute", dtype, path)]
+    known = [c for c in peaks if c.origin != "measured" and c.value > 0]
+    return (known[0], mine[0].value / known[0].value) if known and mine else None

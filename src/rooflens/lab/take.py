@@ -35,7 +35,7 @@ def take(
     total_s = options.budget_s
     first = replace(options, budget_s=None if total_s is None else total_s * ROOF_SHARE)
     roofs = measure(backend, first, lambda n, f: progress(n, ROOF_SHARE * f), on_result)
-    profile = replace(roofs, budget_s=total_s)
+    profile = replace(roofs, budget_s=total_s, checkpoint=shape.checkpoint or None)
     rows = grid(roofs.device, shape, options)
     cells = [len(row.contexts) * len(row.dtypes) for row in rows]
     for number, row in enumerate(rows):

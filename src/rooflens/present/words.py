@@ -54,8 +54,7 @@ def bare_intensity(flops_per_byte: float) -> str:
 
 def excess(point: Point) -> float:
     """How far a point is above what binds it: achieved over attainable, or its share of peak when that is larger."""
-    over = point.flops_per_s / point.attainable_flops_per_s if point.attainable_flops_per_s > 0 else 0.0
-    return max(over, point.share_of_peak)
+    return max(point.share_of_attainable, point.share_of_peak)
 
 
 def is_finding(point: Point) -> bool:
@@ -97,7 +96,7 @@ def _numbers(point: Point, lang: str) -> dict[str, object]:
         "intensity": intensity(point.intensity_flops_per_byte, lang),
         "rate": show(point.flops_per_s, "FLOP/s", 3),
         "attainable": show(attainable, "FLOP/s", 3),
-        "reached": share(point.flops_per_s / attainable) if attainable > 0 else say("table.unknown", lang),
+        "reached": share(point.share_of_attainable) if attainable > 0 else say("table.unknown", lang),
         "time": show(point.time_s, "s", 3),
         "verb": say("verb.measured" if point.measured else "verb.attainable", lang),
     }

@@ -26,3 +26,8 @@ class Point:
     measured: bool = False
     intensity_flops_per_byte: float | None = None
     note: str | None = None
+
+    @property
+    def share_of_attainable(self) -> float:
+        """How much of what the roof allows at this intensity was reached; 0 when it allows nothing."""
+        return self.flops_per_s / self.attainable_flops_per_s if self.attainable_flops_per_s > 0 else 0.0

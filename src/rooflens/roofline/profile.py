@@ -147,6 +147,7 @@ class Profile:
     """The artefact of `measure`. Untrusted ceilings stay in it with their reason; `machine` leaves them out.
 
     skipped: what could not be measured here, each with its reason. complete: False when time ran out first.
+    checkpoint: the file that gave the queries of `attention`; None: made from the seed.
     contention, throttle: one sentence each when something was noticed.
     """
 
@@ -167,6 +168,7 @@ class Profile:
     gates: tuple[Gate, ...] = ()
     gemms: tuple[GemmPoint, ...] = ()
     attention: tuple[AttentionPoint, ...] = ()
+    checkpoint: str | None = None
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 

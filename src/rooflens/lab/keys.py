@@ -1,0 +1,43 @@
+"""Where a number stands: the artefact files, and the keys of what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rooflens.lab.observe import Observation, attention_cells
+from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.profile import Profile
+
+PEAKS, BANDWIDTH, ATTENTION = "peak_flops.json", "bandwidth.json", "decode_attention.json"
+
+
+def roofs(profile: Profile) -> list[tuple[str, str]]:
+    """Path and dtype of each entry of `roofs` in peak_flops.json."""
+    compute = (c for c in profile.ceilings if c.kind == "compute" and c.origin == "measured")
+    return list(dict.fromkeys((c.path or "", c.dtype or "") for c in compute))
+
+
+def memories(profile: Profile) -> list[Ceiling]:
+    """The entries of `ceilings` in bandwidth.json."""
+    return [c for c in profile.ceilings if c.kind == "memory" and c.origin == "measured"]
+
+
+def roof_key(profile: Profile, path: str | None, dtype: str, field: str) -> str:
+    """The key of a field of one roof in peak_flops.json."""
+    index = next(i for i, (p, d) in enumerate(roofs(profile)) if d == dtype and path in (p, None))
+    return f"roofs[{index}].{field}"
+
+
+def memory_key(profile: Profile, id: str) -> str:
+    """The key of the value of one memory ceiling in bandwidth.json."""
+    return f"ceilings[{[c.id for c in memories(profile)].index(id)}].value"
+
+
+def cell_key(every: Sequence[Observation], seen: Observation, field: str) -> str:
+    """The key of a field of one cell in decode_attention.json."""
+    return f"cells[{[o for o, _ in attention_cells(every)].index(seen)}].{field}"
+
+
+def quoted(artefact: str, key: str) -> str:
+    """A key as interpretation.md writes it."""
+    return f"`{artefact}: {key}`"
