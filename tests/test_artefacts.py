@@ -34,7 +34,7 @@ def test_a_full_disk_leaves_the_older_file_and_no_debris(tmp_path: Path, monkeyp
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence() -> None:
-    with pytest.raises(RooflensError, match="cannot write /proc/x/a.json"):
+    with pytest.raises(RooflensError, match=r"cannot write /proc/x/a\.json"):
         artefacts.write_bytes(Path("/proc/x/a.json"), b"")
 
 

@@ -23,9 +23,7 @@ from rooflens.units import parse, percent, show
 from rooflens.workload import Phase
 
 
-@click.command(
-    "place", epilog="Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --phase decode,prefill --batch 1,16"
-)
+@click.command("place", epilog="Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --batch 1,16")
 @click.argument("model")
 @on
 @step_options

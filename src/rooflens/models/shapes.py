@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from rooflens.models import assemble
 from rooflens.models.config import Config
@@ -34,10 +33,16 @@ def _of(family: Family) -> Shape:
 def _own(module: str, prefix: str = "") -> Shape:
     """A mixer with a file of its own, which is loaded when a model of it is met."""
 
-    def of(name: str) -> Callable[..., Any]:
-        return lambda *given: getattr(import_module(f"rooflens.models.{module}"), prefix + name)(*given)
+    def letters(config: Config) -> Letters:
+        found: Letters = getattr(import_module(f"rooflens.models.{module}"), f"{prefix}letters")(config)
+        return found
 
-    return Shape(of("letters"), of("blocks"))
+    def blocks(config: Config, sizes: Letters, choices: Choices) -> tuple[Block, ...]:
+        made = getattr(import_module(f"rooflens.models.{module}"), f"{prefix}blocks")
+        found: tuple[Block, ...] = made(config, sizes, choices)
+        return found
+
+    return Shape(letters, blocks)
 
 
 SHAPES: dict[str, Shape] = {

@@ -27,8 +27,7 @@ EN: dict[str, str] = {
     "lab.attention.compute": "It is compute-bound here: this machine's arithmetic is slower than its memory at this "
     "intensity, {reached} of what is attainable ({reached_key}).",
     "lab.attention.link": "It is link-bound.",
-    "lab.attention.short": "At S = {S} a step takes {time} ({time_key}), "
-    "{share} of the {dtype} roof ({share_key}).",
+    "lab.attention.short": "At S = {S} a step takes {time} ({time_key}), {share} of the {dtype} roof ({share_key}).",
     "lab.comparison.attainable": "On {other} the same operator (S = {S}, {dtype}) could reach at most {theirs}: attainable "
     "from its {origin} bandwidth, not achieved by anyone here. Set against the {rate} achieved on this machine "
     "({rate_key}) that is {ratio} times; the bandwidths ({their_bandwidth} against {my_bandwidth_key}) stand "
@@ -67,8 +66,7 @@ ES: dict[str, str] = {
     "lab.attention.compute": "Aquí limita el cómputo: la aritmética de esta máquina es más lenta que su memoria a esta "
     "intensidad, {reached} de lo alcanzable ({reached_key}).",
     "lab.attention.link": "La limita el enlace.",
-    "lab.attention.short": "Con S = {S} un paso tarda {time} "
-    "({time_key}), {share} del techo {dtype} ({share_key}).",
+    "lab.attention.short": "Con S = {S} un paso tarda {time} ({time_key}), {share} del techo {dtype} ({share_key}).",
     "lab.comparison.attainable": "En {other} el mismo operador (S = {S}, {dtype}) podría llegar como mucho a {theirs}: "
     "alcanzable según su ancho de banda ({origin}), no logrado por nadie aquí. Frente a los {rate} logrados en esta máquina "
     "({rate_key}) son {ratio} veces; los anchos de banda ({their_bandwidth} frente a {my_bandwidth_key}) están "
