@@ -1,7 +1,7 @@
-"""One launch of each memory-bound kernel, for a profiler that counts: bytes moved against bytes the model says.
+r"""One launch of each memory-bound kernel, for a profiler that counts: bytes moved against bytes the model says.
 
-    ncu --clock-control none --csv --page raw --metrics dram__bytes_read.sum,dram__bytes_write.sum,\\
-smsp__sass_thread_inst_executed_op_ffma_pred_on.sum,sm__inst_executed_pipe_tensor.sum,gpu__time_duration.sum \\
+    ncu --clock-control none --csv --page raw --metrics dram__bytes_read.sum,dram__bytes_write.sum,\
+smsp__sass_thread_inst_executed_op_ffma_pred_on.sum,sm__inst_executed_pipe_tensor.sum,gpu__time_duration.sum \
         --kernel-name regex:'decode_attention|gemv|stream_read' python benchmarks/h200_counters.py > counters.csv
 
 Printed on standard error, in the order of the launches: what each must move at least.

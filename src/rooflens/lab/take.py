@@ -109,7 +109,7 @@ def grid(device: Device, shape: AttentionShape, options: Options) -> list[Row]:
     dtypes = GPU_DTYPES if options.full else ("fp16", "int8")
     layers = [Row(replace(layer, batch=batch), wanted, dtypes) for layer in LAYERS for batch in BATCHES]
     prefill = Row(replace(LAYERS[1], tokens=PREFILL_TOKENS), (PREFILL_TOKENS,), ("fp16",))
-    return [Row(shape, doubling, GPU_DTYPES), *layers, prefill]
+    return [Row(shape, doubling, GPU_DTYPES), prefill, *layers]
 
 
 def contexts(device: Device, shape: AttentionShape, *, quick: bool = False) -> tuple[int, ...]:

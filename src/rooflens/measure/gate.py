@@ -6,6 +6,8 @@ switches tell the two apart (alone: 0.94 to 1.0 and 0 to 1 switches; disturbed: 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rooflens.measure.backend import Usage
 from rooflens.roofline.profile import Gate
 
@@ -16,7 +18,8 @@ FEW_SWITCHES_PER_S = 5.0
 MANY_SWITCHES_PER_S = 50.0
 MOST_PRESSURE = 0.05
 STEAL_TICK_S = 0.0101  # the counter's grain: one tick may belong to the time before
-MOST_STEAL = 0.002
+FLAGGED_STEAL = 0.002  # said: a shared host takes a little now and then, and a rate is then low by about as much
+MOST_STEAL = 0.02  # refused
 
 
 def judge(id: str, before: Usage, after: Usage, threads: int, *, fills: bool = True) -> Gate:
@@ -72,3 +75,12 @@ def _system(gate: Gate) -> tuple[str, ...]:
 
 def _grown(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
+
+
+def remark(gates: Sequence[Gate]) -> str | None:
+    """A sentence about the little that a hypervisor took from measurements that are trusted; None when it took none."""
+    taken = [g.steal for g in gates if not g.reasons and g.steal is not None and g.steal > FLAGGED_STEAL]
+    if not taken:
+        return None
+    worst = f"up to {100 * max(taken):.1f} % of the CPU time"
+    return f"the hypervisor gave away {worst} during {len(taken)} trusted measurements: they may be low by as much"

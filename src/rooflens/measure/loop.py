@@ -15,7 +15,7 @@ from rooflens.roofline.profile import Gate
 
 LEAST_SAMPLES = 10
 MOST_IN_A_TURN = 500
-SETTLE_SAMPLE_S = 0.02  # a settling device is never left idle for long: shorter work is enqueued several times
+SETTLE_SAMPLE_S = 0.05  # a settling device is never left idle for long: shorter work is enqueued several times
 CHECK_SHARE = 0.05  # of the limit, between two looks at whether a run has settled
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 FIRST_HOLD_S = 60e-6
 MOST_HOLD_S = 0.05
-NEGLIGIBLE = 0.005  # enqueuing for so small a share of the time changes nothing
+NEGLIGIBLE = 0.005  # the first launch may wait for the host for so small a share of the time
+MOST_TRIES = 6
 MOST_REMEMBERED = 1000
 OPTIONS = ("-std=c++17",)
 _INCLUDE = re.compile(r'#include "([^"]+)"')
@@ -83,15 +84,18 @@ class Card:
         """Seconds between two events around `calls` runs.
 
         held: the queue waits behind a blocking kernel until all is enqueued, so that no launch from the host is
-        timed; where it began too early, and enqueuing took a share of the time that counts, it is filled again behind
-        a longer one. Not held: as the host launches them.
+        timed; where it began too early, and waiting for the host is a share of the time that counts, it is filled again
+        behind a longer one. Not held: as the host launches them.
         """
-        hold_s = self._holds_s.get(id(run), FIRST_HOLD_S)
-        while True:
+        for _ in range(MOST_TRIES):
+            hold_s = self._holds_s.get(id(run), FIRST_HOLD_S)
             enqueued_s, took_s, early = self._timed(run, calls, hold_s if held else 0.0)
-            if not early or hold_s >= MOST_HOLD_S or enqueued_s < NEGLIGIBLE * took_s:
-                return took_s
-            hold_s = self._remember(run, min(MOST_HOLD_S, max(2 * hold_s, 1.5 * enqueued_s)))
+            fed = enqueued_s < took_s / 2 and enqueued_s / calls < NEGLIGIBLE * took_s
+            if (early and not fed) or hold_s > max(FIRST_HOLD_S, 4 * enqueued_s):
+                self._remember(run, max(FIRST_HOLD_S, min(MOST_HOLD_S, 2 * enqueued_s)))
+            if not early or fed:
+                break
+        return took_s
 
     def _timed(self, run: Callable[[], object], calls: int, hold_s: float) -> tuple[float, float, bool]:
         """Seconds the host took to enqueue, seconds the device took, and whether it began before all was enqueued."""
@@ -108,11 +112,10 @@ class Card:
             self._end.synchronize()
             return enqueued_s, float(self.cp.cuda.get_elapsed_time(self._start, self._end)) / 1e3, early
 
-    def _remember(self, run: Callable[[], object], hold_s: float) -> float:
+    def _remember(self, run: Callable[[], object], hold_s: float) -> None:
         if len(self._holds_s) > MOST_REMEMBERED:
             self._holds_s.clear()
         self._holds_s[id(run)] = hold_s
-        return hold_s
 
     def sync(self) -> None:
         """Wait for the stream."""
