@@ -101,13 +101,23 @@ def usage(**more):
         ({"cpu_s": 2.0, "involuntary_switches": 58}, 0),  # at no cost
         ({"cpu_s": 2.0, "involuntary_switches": 219}, 1),
         ({"cpu_s": 2.0, "steal_s": 0.01}, 0),  # one tick: the counter's grain
-        ({"cpu_s": 2.0, "steal_s": 0.02}, 1),
+        ({"cpu_s": 2.0, "steal_s": 0.03}, 0),  # 1.5 % of two threads: said, see below
+        ({"cpu_s": 2.0, "steal_s": 0.05}, 1),
         ({"cpu_s": 1.0, "involuntary_switches": 219, "steal_s": 0.1}, 3),
     ],
 )
 def test_the_gate_counts_its_reasons(after, reasons):
     found = gate.judge("x", usage(), usage(wall_s=1.0, **after), threads=2)
     assert len(found.reasons) == reasons
+
+
+def test_a_little_that_the_hypervisor_took_is_said():
+    def taken(steal_s):
+        return gate.remark([gate.judge("x", usage(), usage(wall_s=1.0, cpu_s=2.0, steal_s=steal_s), threads=2)])
+
+    assert taken(0.0) is None
+    assert "up to 1.5 % of the CPU time" in taken(0.03)
+    assert taken(0.5) is None  # refused, with its reason: no remark is needed
 
 
 def test_threads_that_wait_for_one_another_are_judged_by_the_time_they_wanted_to_run():

@@ -10,6 +10,7 @@ from statistics import median
 from rooflens.measure.backend import Backend, Cannot
 from rooflens.measure.bandwidth import stand_out
 from rooflens.measure.budget import Budget
+from rooflens.measure.gate import remark
 from rooflens.measure.gemm import Roofs
 from rooflens.measure.options import Options, Progress, silent
 from rooflens.measure.stages import Stage, plan
@@ -107,7 +108,7 @@ def _profile(backend: Backend, options: Options, found: Findings, began: str, bu
         throttle="; ".join(dict.fromkeys(f"{c.id}: {c.throttle}" for c in ceilings if c.throttle)) or None,
         gates=tuple(found.gates),
         gemms=tuple(found.points),
-        notes=tuple(_notes(ceilings, options)),
+        notes=tuple(_notes(ceilings, found.gates, options)),
         skipped=tuple(found.skipped),
     )
 
@@ -135,11 +136,12 @@ def _clock_hz(ceilings: Sequence[Ceiling]) -> float | None:
     return median(clocks) if clocks else None
 
 
-def _notes(ceilings: Sequence[Ceiling], options: Options) -> list[str]:
+def _notes(ceilings: Sequence[Ceiling], gates: Sequence[Gate], options: Options) -> list[str]:
     notes = ["bytes are read + written as the program asked; a line read before an ordinary store is not counted"]
     if options.quick:
         notes.append("quick: short rests and runs, no second try; sustained rates may not have settled")
-    return [*notes, *slower_than_fp32(ceilings)]
+    taken = remark(gates)
+    return [*notes, *([taken] if taken else []), *slower_than_fp32(ceilings)]
 
 
 def slower_than_fp32(ceilings: Sequence[Ceiling]) -> list[str]:
