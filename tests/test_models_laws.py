@@ -71,7 +71,9 @@ FAMILIES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "olmo2": {}, "cohere2": WINDOW, "gpt2": {}, "mixtral": {**EXPERTS, **WINDOW}, "qwen2_moe": EXPERTS,
     "gpt_oss": {**EXPERTS, **WINDOW}, "deepseek_v3": {**EXPERTS, **LATENTS}, "qwen3_next": {**EXPERTS, **STATES},
     "qwen3_5_text": STATES,
-    "mamba2": {"num_heads": st.just(4), "head_dim": st.just(16), "state_size": st.just(8), "intermediate_size": st.none()},
+    "mamba2": {
+        "num_heads": st.just(4), "head_dim": st.just(16), "state_size": st.just(8), "intermediate_size": st.none(),
+    },
 }  # fmt: skip
 choices = st.builds(
     Choices, st.sampled_from(["flash", "unfused"]), st.booleans(), st.just(True),

@@ -204,7 +204,7 @@ def test_a_step_that_cannot_be_is_a_sentence(wrong: dict[str, float], sentence: 
 
 @pytest.mark.parametrize(("tp", "ep", "dp"), [(8, 1, 1), (8, 8, 1), (8, 4, 1), (1, 8, 8), (2, 8, 4), (2, 4, 4)])
 def test_devices_share_the_experts_however_these_are_spread(tp: int, ep: int, dp: int) -> None:
-    """All devices together hold every expert once (a replica each when ep is 1) and compute each token's experts once."""
+    """All devices together hold every expert once (each replica does when ep is 1) and serve each token once."""
     step = workload.prefill(64, 512, tp=tp, ep=ep, dp=dp)
     one = {o.name: o.cost for o in workload.operators(MIXTRAL, workload.prefill(64, 512), BF16)}
     many = {o.name: o.cost for o in workload.operators(MIXTRAL, step, BF16)}

@@ -36,9 +36,9 @@ def _falcon(facts: Facts) -> Facts:
         facts["num_key_value_heads"] = next((n for n in listed if n is not None), None)
     elif one:
         facts["num_key_value_heads"] = 1
-    facts["shared_norm"] = not new or facts.pop("num_ln_in_parallel_attn", None) == 1
-    facts["parallel_attn"] = new or facts.get("parallel_attn", True)
-    return facts
+    norms, parallel = facts.pop("num_ln_in_parallel_attn", None), new or facts.get("parallel_attn", True)
+    facts |= {"shared_norm": not new or norms == 1} if parallel is True else {}
+    return {**facts, "parallel_attn": parallel}
 
 
 def _bigcode(facts: Facts) -> Facts:
