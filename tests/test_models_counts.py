@@ -93,3 +93,28 @@ def test_what_is_special_and_what_is_left_out_is_said() -> None:
     assert "25 layers reach back over a window of 1024 positions" in found.special
     assert found.not_modelled == ("vision part (gemma4_vision): left out, the text part alone is counted",)
     assert "multi-token-prediction" in models.named("deepseek-v3").not_modelled[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "context", "bytes_held"),
+    [
+        ("llama-2-7b", 4096, 2 << 30),
+        ("gemma-3-1b", 32_768, 4 * 1024 * 32_768 + 22 * 1024 * 512),
+        ("gemma-4-26b-a4b", 4096, 5 * 4096 * 4096 + 25 * 8192 * 1024),
+        ("gpt-oss-20b", 8192, 12 * 2048 * (8192 + 128)),
+        ("mistral-7b-v0.1", 100_000, 131_072 * 4096),
+        ("llama-4-scout-17b-16e", 10_000, 12 * 4096 * 10_000 + 36 * 4096 * 8192),
+        ("mamba2-codestral-7b", 10_000, 0),
+    ],
+)
+def test_bytes_that_a_sequence_holds(name: str, context: int, bytes_held: int) -> None:
+    assert 2 * models.named(name).kv_elements(context) == bytes_held
+
+
+def test_flops_of_a_token_count_the_experts_that_it_visits() -> None:
+    """Two of eight: 2 x 12.75e9 of those streamed, without attention."""
+    mixtral = models.named("mixtral-8x7b")
+    operators = workload.operators(mixtral, workload.decode(1, 1), BF16)
+    flops = sum(o.cost.total_flops * o.count for o in operators if o.name != "attention")
+    norms = 65 * 4096
+    assert flops == 2 * (mixtral.params_streamed - norms)

@@ -112,13 +112,10 @@ def test_flops_are_linear_in_sequences(model: Model, batch: int, tokens: int, be
 @given(architectures, few, few)
 def test_flops_without_attention_are_linear_in_tokens(model: Model, tokens: int, times: int) -> None:
     step, longer = workload.prefill(1, tokens, 10_000), workload.prefill(1, tokens * times, 10_000)
-    plain = [
-        o for o in zip(workload.operators(model, step, BF16), workload.operators(model, longer, BF16), strict=True)
-    ]
-    for one, many in plain:
-        if not {"S", "P", "Y"} & {
-            name for row in one.rows for side in row.operands for t in side for _, name in t.terms
-        }:
+    found = (workload.operators(model, of, BF16) for of in (step, longer))
+    for one, many in zip(*found, strict=True):
+        names = {name for row in one.rows for side in row.operands for token in side for _, name in token.terms}
+        if not {"S", "P", "Y"} & names:
             assert many.cost.total_flops == pytest.approx(times * one.cost.total_flops)
 
 

@@ -11,7 +11,7 @@ from rooflens.models import attention, ffn, layers, mla, recurrent
 from rooflens.models.attention import Form
 from rooflens.models.config import MOST_LAYERS, Config
 from rooflens.models.family import Family, Plan
-from rooflens.models.layers import BOTH, EXPERTS, FOLLOWS, FULL, LOCAL, NONE, RECURRENT
+from rooflens.models.layers import BOTH, CHUNKED, EXPERTS, FOLLOWS, FULL, LOCAL, NONE, RECURRENT
 from rooflens.models.model import Block, Choices
 from rooflens.operators.rows import Home, Row
 from rooflens.operators.standard import bias, linear
@@ -25,7 +25,7 @@ def letters(config: Config, family: Family) -> Letters:
     count = config.size("layers", most=MOST_LAYERS)
     mixers, halves = _halves(config, family, count)
     found: Letters = {"L": float(count), "D": float(config.size("width")), "V": float(config.size("vocab"))}
-    if {FULL, LOCAL, BOTH} & set(mixers):
+    if set(mixers) - {RECURRENT, NONE}:
         found |= attention.letters(config) if family.mixer == "attention" else mla.letters(config, family)
     else:
         config.moot("heads", "kv_heads", "head_width")
@@ -101,7 +101,7 @@ def _mixer(plan: Plan, kind: str) -> Iterator[Block]:
         yield _attention(plan, FULL)
     if kind in (RECURRENT, BOTH):
         yield Block(plan.family.recurrent, 1, recurrent.rows(plan, normed=kind == RECURRENT))
-    if kind in (FULL, LOCAL, FOLLOWS):
+    if kind in (FULL, LOCAL, CHUNKED, FOLLOWS):
         yield _attention(plan, kind)
 
 
@@ -112,15 +112,14 @@ def _attention(plan: Plan, kind: str) -> Block:
         return Block("sparse attention", 1, rows, window=float(config.size("index_topk")), local="selection")
     if family.mixer == "mla":
         return Block("latent attention", 1, mla.rows(plan))
-    local = kind == LOCAL
     values = "Wv" if config.has("v_head_dim") else "W"
-    form = Form(value_width=values, sinks=family.sinks == "all" or (local and family.sinks == "local"))
-    if not local:
-        return Block("attention", 1, attention.rows(plan, form))
-    own, reach = attention.local_letters(config), layers.window(config)
-    if config.has("chunk"):
-        return Block("chunked attention", 1, attention.rows(plan, form), own, reach, "chunk")
-    return Block("local attention", 1, attention.rows(plan, form), own, reach)
+    sinks = family.sinks == "all" or (kind == LOCAL and family.sinks == "local")
+    rows, reach = attention.rows(plan, Form(value_width=values, sinks=sinks)), layers.reach(config, kind)
+    if kind == CHUNKED:
+        return Block("chunked attention", 1, rows, window=reach, local="chunk")
+    if kind == LOCAL:
+        return Block("local attention", 1, rows, attention.local_letters(config), reach)
+    return Block("attention", 1, rows)
 
 
 def _feed_forward(plan: Plan, kind: str) -> Iterator[Block]:

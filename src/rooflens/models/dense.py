@@ -20,7 +20,7 @@ GEMMA2 = Family(qkv_bias="attention_bias", out_bias="attention_bias", sandwich=T
 COHERE = Family(norm="plain", qkv_bias="attention_bias", out_bias="attention_bias", parallel=True, shared_norm=True)
 XIELU = (Row("xielu", "B T, 2 -> B T", "weight", "norm", "w", 1.0, rides=True),)
 APERTUS = Family(
-    qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", gated=False, ffn_extra=XIELU
+    qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head if qk_norm", gated=False, ffn_extra=XIELU
 )  # fmt: skip
 
 DENSE: dict[str, Family] = {
@@ -66,7 +66,9 @@ DENSE: dict[str, Family] = {
     "granite": LLAMA,
     "granite_swa": replace(LLAMA, sinks="all", pattern="GLLL"),
     "helium": LLAMA,
-    "hunyuan_v1_dense": Family(qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head"),
+    "hunyuan_v1_dense": Family(
+        qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head if use_qk_norm"
+    ),
     "hyperclovax": replace(LLAMA, sandwich="use_post_norm"),
     "internlm": Family(qkv_bias="bias", out_bias="bias"),
     "internlm2": Family(qkv_bias="bias", out_bias="bias"),

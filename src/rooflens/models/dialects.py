@@ -204,6 +204,7 @@ def _mimo(facts: Facts) -> Facts:
     heads = facts.get("num_key_value_heads")
     if facts.get("swa_num_key_value_heads") is None and isinstance(heads, int):
         facts["swa_num_key_value_heads"] = 2 * heads
+    facts.pop("attention_chunk_size", None)
     return facts
 
 

@@ -66,7 +66,7 @@ def _attention(plan: Plan, kind: str, *, reads: bool) -> Iterator[Block]:
         own |= {"K": float(heads)} if heads and equal else {}
         form = replace(form, values="keys") if equal and not reads else form
     name = f"{'local ' if kind == LOCAL else ''}attention{', reading an earlier cache' if reads else ''}"
-    reach = layers.window(config) if kind == LOCAL else None
+    reach = layers.reach(config, kind)
     yield Block(name, 1, attention.rows(plan, form), own, reach, caches=not reads)
 
 

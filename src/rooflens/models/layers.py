@@ -8,20 +8,26 @@ from __future__ import annotations
 from rooflens.models.config import Config
 from rooflens.models.family import Family
 
-FULL, LOCAL, RECURRENT, BOTH, NONE = "full", "local", "recurrent", "both", "none"
+FULL, LOCAL, CHUNKED, RECURRENT, BOTH, NONE = "full", "local", "chunked", "recurrent", "both", "none"
 FOLLOWS = "follows"  # attends to what an earlier layer's indexer selected
 DENSE, EXPERTS = "dense", "experts"
 
-_LETTERS = {"G": FULL, "L": LOCAL, "R": RECURRENT, "B": BOTH}
+_LETTERS = {"G": FULL, "L": LOCAL, "C": CHUNKED, "R": RECURRENT, "B": BOTH}
 _MIXERS = {
     FULL: ("full_attention", "attention", "global", "global_attention", "full", "indexed_attention", "G", "*"),
-    LOCAL: ("sliding_attention", "chunked_attention", "local", "local_attention", "sliding_window", "L", "swa"),
+    CHUNKED: ("chunked_attention",),
+    LOCAL: ("sliding_attention", "local", "local_attention", "sliding_window", "L", "swa"),
     RECURRENT: ("linear_attention", "mamba", "mamba2", "recurrent", "conv", "linear", "M", "short_conv", "R"),
     BOTH: ("hybrid", "H"),
     NONE: ("moe", "mlp", "E", "-", "none", "no_op"),
 }  # fmt: skip
 _NAMES = {name: kind for kind, names in _MIXERS.items() for name in names}
 _PERIODS = ("full_attention_interval", "sliding_window_pattern", "global_attn_every_n_layers", "layer_group_size")
+_ALSO = (
+    "attn_layer_period", "attn_layer_offset", "max_window_layers", "no_rope_layers",
+    "prefix_dense_sliding_window_pattern",
+)  # fmt: skip
+_REACH = {LOCAL: "window", CHUNKED: "chunk"}
 _PLACES = ("attn_layer_indices", "full_attn_idxs", "attn_layer_idxs")
 _STEPS = ("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval")
 _FFNS = {"dense": DENSE, "mlp": DENSE, "-": DENSE, "sparse": EXPERTS, "moe": EXPERTS, "E": EXPERTS}
@@ -36,15 +42,7 @@ def mixers(config: Config, family: Family, layers: int) -> tuple[str, ...]:
         return tuple(FULL if kind == "full" else FOLLOWS for kind in chosen)
     listed = config.items("kinds")
     if listed is not None:
-        config.moot(
-            *_PERIODS,
-            *_PLACES,
-            "prefix_dense_sliding_window_pattern",
-            "attn_layer_period",
-            "attn_layer_offset",
-            "max_window_layers",
-            "no_rope_layers",
-        )
+        config.moot(*_PERIODS, *_PLACES, *_ALSO)
         return _local(config, family, _listed(config, listed, layers))
     for found in (_at_positions(config, layers), _periodic(config, family, layers)):
         if found:
@@ -72,22 +70,19 @@ def single(config: Config, layers: int) -> tuple[tuple[str, str], ...]:
     return tuple((mixer, _FFNS.get(str(kind), NONE)) for mixer, kind in zip(found, listed, strict=False))
 
 
-def window(config: Config) -> float | None:
-    """Positions that a local layer reaches; None when the config has no window, or one that never binds."""
-    for what in ("chunk", "window"):
-        reach = config.count(what)
-        if reach and not 0 < config.count("context") <= reach:
-            return float(reach)
-    return None
+def reach(config: Config, kind: str) -> float | None:
+    """Positions that a layer of this kind reaches back; None for all, or where the window never binds."""
+    most = config.count(_REACH[kind]) if kind in _REACH else 0
+    return float(most) if most and not 0 < config.count("context") <= most else None
 
 
 def _local(config: Config, family: Family, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """The same, with layers that slide over a window that is not there (or switched off) attending to all."""
-    if LOCAL not in kinds and "L" not in family.pattern:
-        return kinds
-    reach = window(config)
-    slides = config.flag("use_sliding_window", default=True) and reach is not None
-    return kinds if slides else tuple(FULL if kind == LOCAL else kind for kind in kinds)
+    """The same, with local layers whose window is not there, or switched off, attending to all."""
+    own = {*kinds, *(_LETTERS.get(letter) for letter in family.pattern)}
+    binds = {kind: reach(config, kind) is not None for kind in _REACH if kind in own}
+    if LOCAL in own:
+        binds[LOCAL] &= config.flag("use_sliding_window", default=True)
+    return tuple(kind if binds.get(kind, True) else FULL for kind in kinds)
 
 
 def _listed(config: Config, listed: list[object], layers: int) -> tuple[str, ...]:
@@ -115,7 +110,7 @@ def _at_positions(config: Config, layers: int) -> tuple[str, ...] | None:
     positioned = config.items("no_rope_layers")
     if positioned and config.has("chunk"):
         config.must(f"no_rope_layers: {len(positioned)} entries for {layers} layers", holds=len(positioned) == layers)
-        return tuple(LOCAL if rotary else FULL for rotary in positioned)
+        return tuple(CHUNKED if rotary else FULL for rotary in positioned)
     return None
 
 

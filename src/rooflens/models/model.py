@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rooflens.arrays import Number
+from rooflens.arrays import Number, smaller
 from rooflens.models.schemes import Stored
 from rooflens.operators.cost import Precision
 from rooflens.operators.letters import Letters
@@ -103,6 +103,14 @@ class Model:
     def kv_elements_per_token(self, *, growing: bool = False) -> float:
         """Cache elements one more token of context adds, over all layers or only those that keep every position."""
         return sum(b.count * self._cached(b) for b in self.blocks if b.grows or not growing)
+
+    def kv_elements(self, context: Number) -> Number:
+        """Cache elements that a sequence holds at this context: no more than a window where there is one."""
+        held: Number = 0.0
+        for block in self.blocks:
+            reached = context if block.grows or block.window is None else smaller(context, block.window)
+            held = held + block.count * self._cached(block) * reached
+        return held
 
     def kv_elements_allocated(self) -> float:
         """The same for an engine with uniform pages: every caching layer has the largest one's, and frees none."""

@@ -56,14 +56,14 @@ MOE: dict[str, Family] = {
     "granitemoeshared": replace(LLAMA, ffn_bias=False, experts=COUNTED),
     "grok-1": Family(sandwich=True, experts=COUNTED),
     "hunyuan_v1_moe": Family(
-        qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", experts=COUNTED
+        qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head if use_qk_norm", experts=COUNTED
     ),
     "hy_v3": replace(QWEN3, pattern="G", experts=COUNTED),
     "kimi_k2": DEEPSEEK,
     "kolibri1": Family(head_norm="head", sandwich=True, pattern="LLLLG", experts=COUNTED),
     "laguna": Family(head_norm="head", pattern="L", gate="head", experts=Experts(router_bias=True)),
     "llama4_text": replace(
-        LLAMA, ffn_bias=False, pattern="LLLG", head_norm="bare head if use_qk_norm", experts=Experts(shared="one")
+        LLAMA, ffn_bias=False, pattern="CCCG", head_norm="bare head if use_qk_norm", experts=Experts(shared="one")
     ),
     "mellum": replace(QWEN3, experts=COUNTED),
     "mimo_v2_flash": Family(

@@ -34,7 +34,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "shared_ffn": (
         "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size",
     ),
-    "dense_first": ("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"),
+    "dense_first": ("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index", "moe_layer_num_skipped"),
     "kinds": (
         "layer_types", "layers_block_type", "attn_type_list", "attention_layers", "hybrid_layer_pattern",
         "block_types", "hybrid_override_pattern",
