@@ -81,7 +81,9 @@ def attention(gpu: CudaBackend) -> None:
                 said.append(f"{name} {moved / took:.0f}")
             except RuntimeError as error:
                 said.append(f"{name} refused ({str(error).splitlines()[0][:60]})")
-        print(f"decode attention bf16 batch {batch}, {heads}/{kv} heads, S={context}: {', '.join(said)} GB/s", flush=True)
+        print(
+            f"decode attention bf16 batch {batch}, {heads}/{kv} heads, S={context}: {', '.join(said)} GB/s", flush=True
+        )
         del q, k, v
         torch.cuda.empty_cache()
 

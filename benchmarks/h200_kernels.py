@@ -40,7 +40,14 @@ def samples(gpu: CudaBackend, kernel: Kernel, count: int = 10, calls: int = 1) -
 
 def query(gpu: CudaBackend) -> Any:
     device = gpu.device()
-    say(device.name, device.compute_capability, device.driver, device.runtime, device.power_limit_w, device.clock_limit_hz)
+    say(
+        device.name,
+        device.compute_capability,
+        device.driver,
+        device.runtime,
+        device.power_limit_w,
+        device.clock_limit_hz,
+    )
     say(device.caches, device.distrust, {k: v for k, v in device.details.items() if k != "topology"})
     say(gpu.versions(), gpu.state(), len(gpu.peaks()))
     return {**asdict(device), "versions": gpu.versions()}
@@ -64,7 +71,9 @@ def near(gpu: CudaBackend) -> Any:
         for kernel in gpu.stream("read", level, size, 0):
             rate = size / median(samples(gpu, kernel)) / GB
             rows.append([level, size, kernel.unit, rate, kernel.error(), kernel.overhead_s])
-            say(f"{level} {size / 1e6:.1f} MB {rate:8.0f} GB/s error {kernel.error()} inner {kernel.inner} {kernel.unit}")
+            say(
+                f"{level} {size / 1e6:.1f} MB {rate:8.0f} GB/s error {kernel.error()} inner {kernel.inner} {kernel.unit}"
+            )
     return rows
 
 
@@ -115,7 +124,9 @@ def right(gpu: CudaBackend) -> Any:
             error = kernel.error()
             rows.append([dtype, context, str(shape), kernel.unit, error])
             mark = "" if error <= kernel.tolerance else "  WRONG"
-            say(f"{dtype} S={context} {shape.heads}/{shape.kv_heads}x{shape.head_width} {kernel.unit}: {error:.1e}{mark}")
+            say(
+                f"{dtype} S={context} {shape.heads}/{shape.kv_heads}x{shape.head_width} {kernel.unit}: {error:.1e}{mark}"
+            )
         say(f"   {time.time() - start:.1f} s")
     return rows
 
@@ -215,7 +226,9 @@ def products(gpu: CudaBackend) -> Any:
             slowest = 2.0 * m * n * k / timed[-1][0] / 1e12
             error = way.error()
             rows.append([dtype, m, n, k, rate, slowest, error, way.unit, len(ways)])
-            say(f"{dtype} {m}x{n}x{k} best {rate:.1f} slowest {slowest:.1f} TFLOP/s error {error:.1e} made in {made:.1f} s; {way.unit}")
+            say(
+                f"{dtype} {m}x{n}x{k} best {rate:.1f} slowest {slowest:.1f} TFLOP/s error {error:.1e} made in {made:.1f} s; {way.unit}"
+            )
             best = max(best, (rate, way), key=lambda x: x[0])
         if best[1] is not None:
             rows.append(burst(gpu, dtype, best[1]))
@@ -228,7 +241,9 @@ def burst(gpu: CudaBackend, dtype: str, way: Kernel) -> Any:
     gpu.state()
     with way.setting():
         took = [gpu.elapsed_s(way, 1) for _ in range(10)]
-    say(f"{dtype} burst: median/first {median(took) / took[0]:.3f}, best {min(took) * 1e3:.3f} ms median {median(took) * 1e3:.3f} ms, {gpu.state()}")
+    say(
+        f"{dtype} burst: median/first {median(took) / took[0]:.3f}, best {min(took) * 1e3:.3f} ms median {median(took) * 1e3:.3f} ms, {gpu.state()}"
+    )
     return [dtype, "burst", took, way.unit]
 
 
@@ -246,7 +261,20 @@ def feed_forward(gpu: CudaBackend) -> Any:
 
 SECTIONS: dict[str, Callable[[CudaBackend], Any]] = {
     f.__name__: f
-    for f in (query, streams, near, launches, transfers, right, attention, products, feed_forward, geometry, sustained, naive_bf16)
+    for f in (
+        query,
+        streams,
+        near,
+        launches,
+        transfers,
+        right,
+        attention,
+        products,
+        feed_forward,
+        geometry,
+        sustained,
+        naive_bf16,
+    )
 }
 
 

@@ -8,17 +8,22 @@ import pytest
 
 from rooflens.measure.backend import AttentionShape, Cannot
 from rooflens.measure.backends.cpu import CpuBackend
+from rooflens.measure.backends.cuda import CudaBackend
 from rooflens.measure.backends.fake import FakeBackend
 
 SMALL = 2**20
 SHAPE = AttentionShape(layers=2, width=64, heads=2)
 
 
-@pytest.fixture(scope="module", params=["fake", "cpu", "cpu without compiler and torch"])
+@pytest.fixture(
+    scope="module",
+    params=["fake", "cpu", "cpu without compiler and torch", pytest.param("cuda", marks=pytest.mark.gpu)],
+)
 def backend(request):
     made = {
         "fake": FakeBackend,
         "cpu": CpuBackend,
+        "cuda": CudaBackend,
         "cpu without compiler and torch": lambda: CpuBackend(native=False, torch=False),
     }[request.param]()
     yield made

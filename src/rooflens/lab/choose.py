@@ -17,8 +17,8 @@ DTYPE = "fp16"
 def to_draw(seen: Sequence[Observation]) -> tuple[Observation, ...]:
     """The trusted observations to be drawn, each product once.
 
-    With more than a few attention cells: the naive and the replayed fused way of the MiniGPT at four contexts, and one
-    model's layer where the slope binds, all in one dtype.
+    With more than a few attention cells: the naive and the replayed fused way of the MiniGPT at four contexts, one
+    model's layer where the slope binds, all in one dtype, and every prefill.
     """
     trusted = [o for o in seen if o.trusted]
     cells = [o.attention for o in trusted if o.attention]
@@ -28,6 +28,8 @@ def to_draw(seen: Sequence[Observation]) -> tuple[Observation, ...]:
 
 
 def _tells(cell: AttentionPoint) -> bool:
+    if cell.tokens > 1:
+        return True
     if cell.dtype != DTYPE or cell.kv_dtype or cell.implementation not in WAYS:
         return False
     if cell.model == LAYER:
