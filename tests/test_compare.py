@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rooflens.compare import compare, median_interval
+from rooflens.compare import compare
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Device, Profile
+from rooflens.samples import median_interval
 
 
 def profile(rate: float, spread: float = 0.01, n: int = 20, seed: int = 1, **more: object) -> Profile:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rooflens import artefacts, catalogue, models, workload
 from rooflens.catalogue import Accelerator
@@ -27,9 +27,6 @@ from rooflens.roofline.math import resolve
 from rooflens.roofline.placement import Placement, conventions, placement
 from rooflens.roofline.points import Point
 from rooflens.workload import Mask, Operator, Phase, Step
-
-if TYPE_CHECKING:
-    from rooflens.roofline.profile import Profile
 
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 
@@ -174,15 +171,9 @@ def _step(question: Question) -> Step:
 def _machine(name: str) -> Machine:
     path = Path(name)
     if name == "here":
-        return _profile(artefacts.here()).machine("here")
+        return artefacts.profile(artefacts.here()).machine("here")
     if path.suffix == ".json":
-        return _profile(path).machine(name)
+        return artefacts.profile(path).machine(name)
     if path.suffix == ".toml":
         return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name))
     return from_accelerator(catalogue.accelerator(name))
-
-
-def _profile(path: Path) -> Profile:
-    from rooflens.roofline.profile import SCHEMA, Profile
-
-    return artefacts.load(path, Profile, SCHEMA)

@@ -6,10 +6,13 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rooflens.errors import BadFile, RooflensError
 from rooflens.records import decode, encode
+
+if TYPE_CHECKING:
+    from rooflens.roofline.profile import Profile
 
 T = TypeVar("T")
 LARGEST_BYTES = 256 << 20
@@ -86,6 +89,13 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
 def load(path: Path, cls: type[T], schema: str) -> T:
     """A record of this schema from a JSON file, strictly decoded."""
     return decode(cls, read_json(path), str(path), schema)
+
+
+def profile(path: Path) -> Profile:
+    """The profile of this file, or of a lab's folder."""
+    from rooflens.roofline.profile import SCHEMA, Profile
+
+    return load(path / "profile.json" if path.is_dir() else path, Profile, SCHEMA)
 
 
 def here() -> Path:

@@ -8,17 +8,16 @@ and the interval does not reach back to 1; ambiguous otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import comb
 from statistics import median
 from typing import Literal
 
 from rooflens.records import html, record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Profile
+from rooflens.samples import median_interval
 
 SCHEMA = "rooflens/diff/1"
 TOLERANCE = 0.05
-CONFIDENCE = 0.95
 
 Outcome = Literal["same", "faster", "slower", "ambiguous", "only in old", "only in new"]
 
@@ -58,21 +57,6 @@ def compare(old: Profile, new: Profile, tolerance: float = TOLERANCE) -> Compari
     found = (_change(first.get(id), second.get(id), tolerance, why) for id in ids)
     changes = tuple(change for change in found if change)
     return Comparison(_verdict([c.outcome for c in changes]), tolerance, changes, tuple(_notes(old, new)))
-
-
-def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """An interval that holds the median with this confidence: order statistics, no distribution assumed.
-
-    The ranks (r, n + 1 - r) are the narrowest whose binomial(n, 1/2) coverage is enough; with too few samples for any
-    (fewer than 6 at 95 %), the smallest and largest sample.
-    """
-    ordered, n = sorted(samples), len(samples)
-    below, rank = 0, 0
-    while rank < (n - 1) // 2 and 2 * (below + comb(n, rank)) <= (1 - confidence) * 2**n:
-        below += comb(n, rank)
-        rank += 1
-    rank = max(rank, 1)
-    return ordered[rank - 1], ordered[n - rank]
 
 
 def _measured(profile: Profile) -> dict[str, Ceiling]:

@@ -11,8 +11,6 @@ from rooflens import artefacts
 from rooflens.cli.options import json_flag
 from rooflens.cli.printing import emit, table
 from rooflens.compare import SCHEMA, TOLERANCE, Change, Comparison, compare
-from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
-from rooflens.roofline.profile import Profile
 from rooflens.units import show
 
 
@@ -29,13 +27,9 @@ from rooflens.units import show
 @json_flag
 def command(old: Path, new: Path, tolerance: float, as_json: bool) -> None:
     """Same, faster, slower or ambiguous? OLD and NEW are profiles or lab folders; exit 1 when anything is slower."""
-    found = compare(_profile(old), _profile(new), tolerance)
+    found = compare(artefacts.profile(old), artefacts.profile(new), tolerance)
     emit(artefacts.to_json(found, SCHEMA) if as_json else _shown(found))
     sys.exit(1 if found.verdict == "slower" else 0)
-
-
-def _profile(path: Path) -> Profile:
-    return artefacts.load(path / "profile.json" if path.is_dir() else path, Profile, PROFILE_SCHEMA)
 
 
 def _shown(found: Comparison) -> str:

@@ -20,7 +20,6 @@ from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
 from rooflens.lab.interpretation import Other
 from rooflens.lab.run import Request, keep, lab, writable
-from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent, show
 
@@ -67,7 +66,7 @@ def command(
     added = extension(artefacts.read_json(extra), str(extra)) if extra else None
     durations_s: dict[str, float] = {}
     other, progress, kept = _other(compare), bar(durations_s), Kept()
-    profile = artefacts.load(given, Profile, PROFILE_SCHEMA) if given else _measured(out, measuring, progress, kept)
+    profile = artefacts.profile(given) if given else _measured(out, measuring, progress, kept)
     request = Request(out, _command(), other, lang, price_per_hour, added, durations_s)
     answer = lab(request, profile, lambda name, fraction: progress(name, 0.95 + 0.05 * fraction))
     if not given:
@@ -99,7 +98,7 @@ def _measured(out: Path, measuring: dict[str, Any], progress: Callable[[str, flo
 def _other(compare: str) -> Other:
     name = compare.partition(",")[0]
     if name.endswith(".json"):
-        profile = artefacts.load(Path(name), Profile, PROFILE_SCHEMA)
+        profile = artefacts.profile(Path(name))
         return Other(profile.machine(profile.device.name), profile)
     return Other(machine(compare))
 

@@ -9,8 +9,9 @@ from rooflens.catalogue import Accelerator
 from rooflens.cli.options import json_flag
 from rooflens.cli.printing import emit, table
 from rooflens.records import encode
-from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.machines import from_accelerator
+from rooflens.roofline.place import ridge
 from rooflens.units import show
 
 LIST_SCHEMA, ONE_SCHEMA = "rooflens/machines/1", "rooflens/machine/1"
@@ -60,7 +61,7 @@ def _brief(chip: Accelerator) -> dict[str, object]:
 def _one(chip: Accelerator, as_json: bool) -> None:
     machine, rungs = from_accelerator(chip), catalogue.ladder(chip)
     if as_json:
-        ridges = {f"{c.path}/{c.dtype}": r for c in machine.find("compute") if (r := _ridge(machine, c.value))}
+        ridges = {f"{c.path}/{c.dtype}": r for c in machine.find("compute") if (r := _ridge(machine, c))}
         whole = {**encode(chip), "peaks": "dense", "ridge_flops_per_byte": ridges, "ladder": encode(rungs)}
         emit(artefacts.to_json({**whole, "source_texts": _sources(chip)}, ONE_SCHEMA))
         return
@@ -81,7 +82,7 @@ def _head(chip: Accelerator) -> str:
 def _peaks(chip: Accelerator, machine: Machine) -> str:
     rows = []
     for ceiling in sorted(machine.find("compute"), key=lambda c: (c.path or "", -c.value)):
-        ridge = _ridge(machine, ceiling.value)
+        ridge = _ridge(machine, ceiling)
         sparse = chip.sparse(ceiling.dtype or "") if ceiling.path == "matrix" and ceiling.value else None
         rows.append(
             [
@@ -121,9 +122,11 @@ def _sources(chip: Accelerator) -> dict[str, str]:
     return {key: catalogue.source(key).what for key in chip.sources}
 
 
-def _ridge(machine: Machine, value: float) -> float | None:
-    found = machine.find("memory", level="main")
-    return value / found[0].value if found and value > 0 else None
+def _ridge(machine: Machine, roof: Ceiling) -> float | None:
+    """The ridge point of one roof; None for a path that does not exist or a memory whose rate is not known."""
+    if roof.value <= 0 or not machine.find("memory", level="main"):
+        return None
+    return ridge(machine, roof.dtype or "", roof.path)
 
 
 def _holds(rung: catalogue.Rung) -> bool:

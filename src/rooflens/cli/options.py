@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +15,6 @@ MOST_POINTS = 4096
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 lang = click.option("--lang", type=click.Choice(["en", "es", "vi"]), default="en", help="Language of words.")
-out_folder = click.option("--out", "-o", type=click.Path(path_type=Path), help="Where to write.")
 on = click.option(
     "--on",
     "on",

@@ -60,7 +60,6 @@ class Roofline:
 
     machine: Machine
     points: tuple[Point, ...]
-    gemm_flops_per_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -162,9 +161,7 @@ def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[
 
 def roofline_of(profile: Profile, seen: Sequence[Observation]) -> Roofline:
     """All that the picture is drawn from: the trusted ceilings and the trusted operators."""
-    machine = profile.machine()
-    gemms = [o.point.flops_per_s for o in seen if o.gemm and o.trusted]
-    return Roofline(machine, tuple(o.point for o in to_draw(seen)), max(gemms, default=None))
+    return Roofline(profile.machine(), tuple(o.point for o in to_draw(seen)))
 
 
 def _write_roofline(staged: Staged, profile: Profile, seen: Sequence[Observation], lang: str) -> list[str]:

@@ -12,6 +12,7 @@ from rooflens.measure.budget import Budget
 from rooflens.measure.gate import judge
 from rooflens.records import record
 from rooflens.roofline.profile import Gate
+from rooflens.samples import LEAST, median_interval
 
 LEAST_SAMPLES = 10
 MOST_IN_A_TURN = 500
@@ -62,16 +63,11 @@ def sample(backend: Backend, kernel: Kernel, calls: int = 1) -> float:
 
 
 def interval(samples: Sequence[float]) -> float:
-    """Width of the 95 % interval of the median, relative to it, from order statistics; infinite below 6 samples.
-
-    The k-th smallest on each side with k = (n - 1.96 sqrt(n)) / 2: no distribution is assumed.
-    """
-    n = len(samples)
-    if n < 6:
+    """Width of the 95 % interval of the median, relative to it; infinite with too few samples for one."""
+    if len(samples) < LEAST:
         return math.inf
-    ordered = sorted(samples)
-    low = max(0, math.floor((n - 1.96 * math.sqrt(n)) / 2))
-    return (ordered[n - 1 - low] - ordered[low]) / median(ordered)
+    low, high = median_interval(samples)
+    return (high - low) / median(samples)
 
 
 def repeat(backend: Backend, kernel: Kernel, rule: Rule, budget: Budget, id: str = "") -> Run:

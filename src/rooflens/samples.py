@@ -1,0 +1,29 @@
+"""Samples of one quantity: what the median is worth, no distribution assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import comb
+
+CONFIDENCE = 0.95
+LEAST = 6  # fewer samples than this give no interval of 95 %
+
+
+def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """An interval that holds the median with this confidence: the r-th smallest and the r-th largest sample.
+
+    r is the largest rank whose binomial(n, 1/2) coverage is enough; with too few samples for any (fewer than 6 at
+    95 %), the smallest and largest sample. Source: order statistics.
+    """
+    ordered, rank = sorted(samples), _rank(len(samples), confidence)
+    return ordered[rank - 1], ordered[-rank]
+
+
+@cache
+def _rank(n: int, confidence: float) -> int:
+    below, rank = 0, 0
+    while rank < (n - 1) // 2 and 2 * (below + comb(n, rank)) <= (1 - confidence) * 2**n:
+        below += comb(n, rank)
+        rank += 1
+    return max(rank, 1)
