@@ -77,7 +77,6 @@ def _attention(
         row.dtypes,
         progress,
         lambda so_far: on_result(joined(so_far)),
-        every_way=before.device.kind == "gpu",
     )
     return joined(found)
 

@@ -43,21 +43,19 @@ def measure_attention(
     progress: Progress = silent,
     on_result: Callable[[Attention], None] | None = None,
     budget: Budget | None = None,
-    *,
-    every_way: bool = False,
 ) -> Attention:
     """Every (dtype, context) cell that this machine computes in its own arithmetic; the rest is skipped with a reason.
 
     A cell is the median of 1000 repetitions, or of as many as fit its time, at least 10. `options.budget_s` covers
     this whole call unless a `budget` shared with others is given. on_result gets all that is complete so far.
-    every_way: keep all ways of a cell, not only the fastest. "int8" is an int8 cache under fp16 queries.
+    "int8" is an int8 cache under fp16 queries.
     """
     options, shape = options or Options(), shape or AttentionShape()
     budget = budget or Budget(backend.clock, options.budget_s)
     possible, skipped = _possible(backend, dtypes, shape, options)
     cells = [(dtype, context) for dtype in possible for context in contexts]
     so_far = Attention(shape, skipped=skipped)
-    overheads_s: dict[str, float] | None = {} if every_way else None
+    overheads_s: dict[str, float] | None = {} if options.every_way else None
     for count, (dtype, context) in enumerate(cells):
         progress(f"decode attention {dtype} S={context}", count / len(cells))
         so_far = _add(
@@ -95,7 +93,7 @@ def measure_cell(
     ways = backend.attention(dtype, context, shape, options.seed)
     kernel, error = _fastest_right(backend, ways, dtype, context, options, budget)
     overhead_s = _overhead_s(backend, dtype, kernel, shape, options, budget)
-    return _measured(backend, kernel, error, overhead_s, dtype, context, shape, options, budget)
+    return _measured(backend, (kernel, error, overhead_s), (dtype, context, shape), options, budget)
 
 
 def measure_ways(
@@ -119,8 +117,8 @@ def measure_ways(
         key = f"{dtype} {kernel.unit}"
         if key not in overheads_s and shape.tokens == 1:
             overheads_s[key] = _overhead_s(backend, dtype, kernel, shape, options, budget)
-        more = (overheads_s.get(key), dtype, context, shape, options, budget)
-        point, gate = _measured(backend, kernel, error, *more)
+        way = (kernel, error, overheads_s.get(key))
+        point, gate = _measured(backend, way, (dtype, context, shape), options, budget)
         found.append((replace(point, samples_s=thinned(point.samples_s)), gate))
     if not found:
         raise Cannot(f"decode attention {dtype} S={context} refused: no way comes within {MOST_ERROR[dtype]:.0e}")
@@ -129,15 +127,12 @@ def measure_ways(
 
 def _measured(
     backend: Backend,
-    kernel: Kernel,
-    error: float,
-    overhead_s: float | None,
-    dtype: str,
-    context: int,
-    shape: AttentionShape,
+    way: tuple[Kernel, float, float | None],
+    cell: tuple[str, int, AttentionShape],
     options: Options,
     budget: Budget,
 ) -> tuple[AttentionPoint, Gate]:
+    (kernel, error, overhead_s), (dtype, context, shape) = way, cell
     rule = Rule(options.cell_s, most=REPETITIONS, interval=0.0, warm_s=options.cell_s / 20)
     run = repeat(backend, kernel, rule, budget, f"attention/{dtype}/{context}")
     reasons = own_faults(run)

@@ -19,7 +19,8 @@ class Options:
 
     rest_s: idle before the burst. product_s: about how long the chosen product may take. retry_until_s: a disturbed
     measurement is repeated once when it ends before this, counted from the start. sustained: the dtypes whose settled
-    rate is measured too; None is all of them. full: as long as it takes.
+    rate is measured too; None is all of them. full: as long as it takes. every_way: keep all ways of an attention
+    cell, not only the fastest.
     """
 
     seed: int = 0
@@ -39,6 +40,7 @@ class Options:
     retry_until_s: float = 40.0
     sustained: tuple[str, ...] | None = None
     full: bool = False
+    every_way: bool = False
 
     def __post_init__(self) -> None:
         if self.budget_s is not None and self.budget_s <= 0:
@@ -93,7 +95,7 @@ GPU_DTYPES = ("bf16", "fp8", "fp16", "tf32", "int8", "fp32", "fp64")
 
 def gpu(seed: int = 0, budget_s: float | None = None, *, quick: bool = False, full: bool = False) -> Options:
     """A GPU in under two minutes, half a minute (`quick`), or as long as it takes (`full`)."""
-    known = Options(seed=seed, budget_s=budget_s, dtypes=GPU_DTYPES, retry_until_s=0.0)
+    known = Options(seed=seed, budget_s=budget_s, dtypes=GPU_DTYPES, retry_until_s=0.0, every_way=True)
     if quick:
         return replace(
             known, quick=True, rest_s=0.5, shapes_s=0.3, burst_s=0.1, sustained_least_s=0.8, sustained_s=1.5,
