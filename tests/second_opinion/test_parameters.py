@@ -49,6 +49,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("gpt_bigcode", {"multi_query": False}),
     ("gpt_neox", {"use_parallel_residual": False, "attention_bias": False}),
     ("granitemoehybrid", {"layer_types": ["mamba", "attention"] * 16, "shared_intermediate_size": 100}),
+    ("granitemoehybrid", {"num_local_experts": 0, "shared_intermediate_size": 100}),
+    ("jamba", {"num_experts": 1}),
     ("jamba", {"num_experts": 8, "expert_layer_period": 3, "expert_layer_offset": 2, "attn_layer_offset": 0}),
     ("llama", {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True, "num_key_value_heads": 4}),
     ("llama4_text", {"interleave_moe_layer_step": 2}),

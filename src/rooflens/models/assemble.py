@@ -68,7 +68,7 @@ def embedding(plan: Plan) -> tuple[Row, ...]:
     width = "De" if plan.config.has("embed_width") else "D"
     table = (Row("embedding", f"B T, V {width} -> B T {width}", "table", "embed", "wy", 0.0),)
     widened = (linear("embedding in", "B T De, De D -> B T D"),) if width == "De" else ()
-    positions = (Row("positions", "B T, C D -> B T D", "table", "embed", "w", 1.0, rides=True),)
+    positions = (Row("positions", "B T, [C] D -> B T D", "table", "embed", "w", 1.0, rides=True),)
     first_norm = tuple(plan.norm("embedding norm")) if plan.family.embed_norm else ()
     return table + widened + (positions if plan.family.positions == "learned" else ()) + first_norm
 
@@ -92,7 +92,10 @@ def _halves(config: Config, family: Family, count: int) -> tuple[tuple[str, ...]
         return tuple(mixer for mixer, _ in both), tuple(half for _, half in both)
     if family.pattern == "R" and not config.has("ffn"):
         return (RECURRENT,) * count, (NONE,) * count
-    sparse = layers.feed_forwards(config, count) if family.experts else (layers.DENSE,) * count
+    mixed = family.experts is not None and config.count("experts", None) > 0
+    if family.experts and not mixed:
+        config.moot("active", "expert_layer_period", "expert_layer_offset")
+    sparse = layers.feed_forwards(config, count) if mixed else (layers.DENSE,) * count
     return layers.mixers(config, family, count), sparse
 
 

@@ -27,6 +27,7 @@ DENSE: dict[str, Family] = {
     "apertus": APERTUS,
     "apertus1p5_text": APERTUS,
     "arcee": replace(LLAMA, gated=False),
+    "aquila": Family(),
     "baichuan": Family(),
     "biogpt": replace(GPT2, offset=2),
     "bitnet": Family(
@@ -74,8 +75,10 @@ DENSE: dict[str, Family] = {
     "internlm2": Family(qkv_bias="bias", out_bias="bias"),
     "internlm3": Family(qkv_bias="qkv_bias", out_bias="bias", ffn_bias="bias"),
     "iquestcoder": LLAMA,
+    "jais": Family(norm="layer", qkv_bias=True, out_bias=True, ffn_bias=True, positions="none"),
     "jais2": replace(LLAMA, norm="layer", gated=False),
     "llama": LLAMA,
+    "mimo": QWEN2,
     "minicpm": LLAMA,
     "ministral": Family(pattern="L"),
     "ministral3": Family(pattern="L"),
@@ -107,6 +110,7 @@ DENSE: dict[str, Family] = {
     "qwen3": QWEN3,
     "qwen3_vl_text": QWEN3,
     "seed_oss": Family(qkv_bias="attention_bias", out_bias="attention_out_bias", ffn_bias="mlp_bias"),
+    "skywork": Family(),
     "smollm3": replace(LLAMA, pattern="L"),
     "stablelm": Family(
         norm="layer", qkv_bias="use_qkv_bias", head_norm="heads if qk_layernorm", parallel="use_parallel_residual",
@@ -117,6 +121,7 @@ DENSE: dict[str, Family] = {
         norm="layer", gated=False, qkv_bias="use_bias", out_bias="use_bias", ffn_bias="use_bias", pattern="L"
     ),
     "vaultgemma": replace(GEMMA2, sandwich=False),
+    "xverse": Family(),
     "xglm": replace(GPT2, positions="none"),
     "Yi": LLAMA,
 }  # fmt: skip

@@ -123,6 +123,18 @@ def _starcoder2(facts: Facts) -> Facts:
     return facts
 
 
+def _granite_hybrid(facts: Facts) -> Facts:
+    """Without experts, what they would share is the whole feed-forward network."""
+    if facts.get("num_local_experts") == 0:
+        facts["intermediate_size"] = facts.pop("shared_intermediate_size", None)
+    return facts
+
+
+def _jamba(facts: Facts) -> Facts:
+    """One expert is a plain feed-forward network."""
+    return {**facts, "num_experts": 0} if facts.get("num_experts") == 1 else facts
+
+
 def _laguna(facts: Facts) -> Facts:
     """A gate for each head, and as many heads in every layer; anything else stays unread, and is said."""
     if facts.get("gating") in (True, "per-head"):
@@ -232,9 +244,9 @@ def _llama4(facts: Facts) -> Facts:
 _DIALECTS: dict[str, Callable[[Facts], Facts]] = {
     "RefinedWeb": _falcon, "RefinedWebModel": _falcon, "bailing_hybrid": _bailing_hybrid, "chatglm": _chatglm,
     "dbrx": _dbrx, "falcon": _falcon, "falcon_mamba": _mamba1, "gemma4_text": _gemma4, "gemma4_unified_text": _gemma4,
-    "gpt_bigcode": _bigcode, "gpt_neo": _gpt_neo,
+    "gpt_bigcode": _bigcode, "gpt_neo": _gpt_neo, "granitemoehybrid": _granite_hybrid,
     "hf_olmo": _hf_olmo, "hunyuan": _hunyuan_moe, "hunyuan_v1_moe": _hunyuan_moe, "kimi_linear": _kimi_linear,
-    "laguna": _laguna, "lfm2": _lfm2, "llama4_text": _llama4, "mamba": _mamba1, "mamba2": _mamba2,
+    "jamba": _jamba, "laguna": _laguna, "lfm2": _lfm2, "llama4_text": _llama4, "mamba": _mamba1, "mamba2": _mamba2,
     "mimo_v2_flash": _mimo, "mpt": _mpt, "nemotron_h": _nemotron_h, "opt": _opt, "qwen": _qwen,
     "recurrent_gemma": _recurrent_gemma, "starcoder2": _starcoder2, "xglm": _xglm,
 }  # fmt: skip

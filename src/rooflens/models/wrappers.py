@@ -10,6 +10,7 @@ from rooflens.records import record
 
 INNER = ("text_config", "language_config", "llm_config", "thinker_config")
 OUTER = ("tie_word_embeddings", "torch_dtype", "dtype", "quantization_config", "quantization")
+_TOWERS = ("img_processor", "visual", "mm_vision_tower")
 # Outer type: the type of its text part where that is not written. Its soft tokens enter as any other token does.
 WRAPPERS: dict[str, str] = {
     "apertus1p5": "apertus1p5_text", "aria": "aria_text", "audioflamingo3": "qwen2", "aya_vision": "cohere2",
@@ -23,10 +24,11 @@ WRAPPERS: dict[str, str] = {
     "lfm3_vl": "lfm3", "lighton_ocr": "qwen3", "llama4": "llama4_text", "llava": "llama", "llava_llama": "llama",
     "llava_next": "llama", "llava_next_video": "llama", "llava_onevision": "qwen2", "minicpmo": "qwen2",
     "minicpmv": "qwen2", "mistral3": "mistral", "musicflamingo": "qwen2", "nemotron_h_omni": "nemotron_h",
-    "omniasr": "llama", "ovis2": "qwen2", "paligemma": "gemma", "perception_lm": "llama", "qianfan_ocr": "qwen3",
-    "qwen2_5_omni": "qwen2_5_omni_text", "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen2_5_vl": "qwen2_5_vl_text",
-    "qwen2_audio": "qwen2", "qwen2_vl": "qwen2_vl_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
-    "qwen3_asr": "qwen3", "qwen3_omni_moe": "qwen3_omni_moe_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
+    "NVLM_D": "qwen2", "omniasr": "llama", "ovis2": "qwen2", "paligemma": "gemma", "perception_lm": "llama",
+    "phi3_v": "phi3", "qianfan_ocr": "qwen3", "qwen2_5_omni": "qwen2_5_omni_text",
+    "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen2_audio": "qwen2",
+    "qwen2_vl": "qwen2_vl_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "qwen3_asr": "qwen3",
+    "qwen3_omni_moe": "qwen3_omni_moe_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
     "qwen3_vl": "qwen3_vl_text", "qwen3_vl_moe": "qwen3_vl_moe_text", "shieldgemma2": "gemma3_text",
     "smolvlm": "llama", "video_llama_3": "qwen2", "video_llava": "llama", "vipllava": "llama", "voxtral": "llama",
 }  # fmt: skip
@@ -88,5 +90,7 @@ def _around(data: Mapping[str, Any]) -> Iterator[str]:
             inner_type = value.get("model_type")
             named = f" ({inner_type})" if isinstance(inner_type, str) else ""
             yield f"{key.removesuffix('_config')} part{named}: left out, the text part alone is counted"
+        if key in _TOWERS and value:
+            yield f"{key} part: left out, the text part alone is counted"
         if key == "thinker_config" and isinstance(value, Mapping):
             yield from _around(value)
