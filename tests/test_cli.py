@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
 import pytest
 
-from rooflens import __version__
+from rooflens import __version__, artefacts
 from rooflens.catalogue import accelerators
 from rooflens.cli import VERBS, _run
 
@@ -216,3 +217,26 @@ def test_a_damaged_profile_names_every_fault(run, tmp_path: Path) -> None:
     assert told.code == 2
     for fault in ("device.name: expected text", "unknown key 'sed', did you mean 'seed'", "ceilings: missing"):
         assert fault in told.err
+
+
+def test_a_key_said_twice_is_refused_by_name(run, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "llama", "a": {"hidden_size": 1, "hidden_size": 2}}')
+    told = run(f"place {tmp_path}/config.json --on t4")
+    assert (told.code, "'hidden_size' is there twice" in told.err) == (2, True)
+    told = run("place llama-2-7b --on a100-sxm4-80gb,memory=1TB/s,memory=2TB/s")
+    assert (told.code, "memory is given twice" in told.err) == (2, True)
+
+
+@pytest.mark.parametrize("half", [r"\ud800", r"\uDFFF", r"\ud83dx"])
+def test_half_a_character_is_refused_and_a_whole_pair_is_read(run, tmp_path: Path, half: str) -> None:
+    (tmp_path / "p.json").write_text(f'{{"schema": "rooflens/profile/1", "notes": ["{half}"]}}')
+    told = run(f"plot {tmp_path}/p.json")
+    assert (told.code, "half a character" in told.err) == (2, True)
+    assert artefacts.parse_json(r'"\ud83d\ude00"', "here") == "\U0001f600"
+
+
+def test_only_regular_files_are_read(run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    for path in ("/dev/zero", f"{tmp_path}/pipe.json", str(tmp_path)):
+        told = run(f"plot {path} -o x.svg")
+        assert (told.code, "not a file" in told.err) == (2, True)

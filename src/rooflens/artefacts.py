@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LARGEST_BYTES = 256 << 20
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -62,9 +65,17 @@ def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
 
 
 def parse_json(text: str | bytes, path: str) -> Any:
-    """The JSON of a text. Raises BadFile in one sentence unless it is a whole one."""
+    """The JSON of a text. Raises BadFile in one sentence unless it is whole, Unicode, and says every key once."""
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        text = text if isinstance(text, str) else text.decode()
+        found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+        if _SURROGATE.search(text):  # half a character escapes as half a pair; a whole pair is a character
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except _Twice as error:
+        raise BadFile(path, [str(error)]) from None
+    except UnicodeEncodeError:
+        raise BadFile(path, ["a text holds half a character (a lone surrogate, \\ud800 to \\udfff)"]) from None
     except (json.JSONDecodeError, RecursionError, ValueError) as error:
         where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "somewhere"
         what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -72,11 +83,12 @@ def parse_json(text: str | bytes, path: str) -> Any:
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
-    """The text of a file of bounded size."""
+    """The text of a regular file of bounded size: a device or a pipe may never end."""
     try:
-        if path.is_dir():
-            raise RooflensError(f"{path} is a folder, not a file")
-        size = path.stat().st_size
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise RooflensError(f"{path} is a {'folder' if path.is_dir() else 'device or a pipe'}, not a file")
+        size = state.st_size
         if size > largest_bytes:
             raise RooflensError(f"{path} is {size} bytes; files of this kind are read up to {largest_bytes}")
         return path.read_text(encoding="utf-8")
@@ -116,6 +128,19 @@ def sha256(path: Path) -> str:
 def reason(error: OSError) -> str:
     """Why the system refused, in its own words without the number."""
     return (error.strerror or str(error)).lower()
+
+
+class _Twice(Exception):
+    """A key said twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in found if keys.count(key) > 1)
+        raise _Twice(f"the key {twice[:40]!r} is there twice in one object")
+    return found
 
 
 def _no_constant(name: str) -> float:

@@ -45,6 +45,8 @@ def overridden(machine: Machine, assignments: Iterable[str]) -> Machine:
         key, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals:
             raise RooflensError(f"{assignment!r}: write NAME=VALUE, like memory=2.0TB/s or bf16=300TFLOP/s")
+        if key in machine.assumed:
+            raise RooflensError(f"{key} is given twice; write it once")
         machine = replace(_override(machine, key, text), assumed={**machine.assumed, key: text})
     return machine
 
