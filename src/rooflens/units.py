@@ -31,6 +31,7 @@ _UNITS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "USD/h": ({"": 1.0}, {"$/h": 1.0}),
 }
 _WORDS = {"s": {"min": 60.0, "h": 3600.0}}  # whole words: no prefix
+_FAR = 1e12  # what would take more digits than this before or after the point takes an exponent
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
 
 
@@ -55,7 +56,10 @@ def parse(text: str, unit: str) -> float:
 
 
 def show(value: float, unit: str, digits: int = 4) -> str:
-    """`show(8e10, "B")` is "80 GB": decimal prefixes, `digits` significant digits, never an exponent in range."""
+    """`show(8e10, "B")` is "80 GB": decimal prefixes, `digits` significant digits.
+
+    An exponent appears only beyond the prefixes, where the digits written out would be more than twelve.
+    """
     if math.isnan(value):
         return f"unknown {unit}"
     if math.isinf(value):
@@ -64,6 +68,8 @@ def show(value: float, unit: str, digits: int = 4) -> str:
     rounded = float(f"{value:.{digits}g}")
     fitting = [(f, name) for name, f in prefixes.items() if f <= abs(rounded) * (1 + 1e-12)]
     factor, name = max(fitting) if fitting else (min((f, n) for n, f in prefixes.items()) if value else (1.0, ""))
+    if not 1 / _FAR < abs(rounded / factor) < _FAR:
+        factor, name = 1.0, ""
     return f"{_plain(rounded / factor, digits)} {name}{unit}"
 
 
@@ -92,9 +98,9 @@ def _times(number: str, factor: float) -> float:
 
 def _plain(value: float, digits: int) -> str:
     text = f"{value:.{digits}g}"
-    if "e" in text:
+    if "e" in text and 1 / _FAR < abs(value) < _FAR:
         text = f"{float(text):.12f}" if abs(value) < 1 else f"{float(text):.0f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text.replace("e+", "e")
 
 
 def _spellings(unit: str) -> dict[str, float]:
