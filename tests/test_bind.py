@@ -33,7 +33,10 @@ MACHINE = Machine(
 
 @st.composite
 def architectures(draw, links=False):
-    kv_heads, groups, head_width = (draw(st.sampled_from(of)) for of in ((1, 2, 8), (1, 4, 7), (64, 128)))
+    shared_out = [(8, 1), (8, 4), (8, 7), (1, 8), (2, 8), (1, 16)]  # over 8 devices, key-value heads split or replicated
+    anyhow = [(kv, group) for kv in (1, 2, 8) for group in (1, 4, 7)]
+    kv_heads, groups = draw(st.sampled_from(shared_out if links else anyhow))
+    head_width = draw(st.sampled_from((64, 128)))
     config = {
         "model_type": draw(st.sampled_from(["llama", "qwen2", "qwen3", "mistral"])),
         "hidden_size": draw(st.integers(1, 64)) * 128,

@@ -145,7 +145,7 @@ def fixed_letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
 def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None = None) -> dict[str, Number]:
     """The letters that the step sets. Costs are sums of products of them: roofline.bound counts on it."""
     touched, attended = positions(step, block.window, block.local)
-    found = {"B": step.batch / step.dp, "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
+    found = {"B": -(-step.batch // step.dp), "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
     if block.local == "selection":
         found["Si"], found["Pi"] = positions(step, None)
     whole = block.with_letters(model.letters)
@@ -171,8 +171,7 @@ def positions(step: Step, window: float | None, local: Local = "window") -> tupl
         start = window * (before // window)
         return context - start, (_in_chunks(context, window) - _in_chunks(before, window)) / tokens
     if step.mask == "full":
-        touched = minimum([context, window])
-        return touched, touched
+        return minimum([context, tokens + window - 1]), minimum([context, window])
     rising = minimum([maximum([window - before, 0.0]), tokens])
     seen = rising * before + rising * (rising + 1) / 2 + (tokens - rising) * window
     reached = tokens * window if local == "selection" else tokens + window - 1
@@ -218,7 +217,7 @@ def precision(
         parts: dict[str, Dtype] = {part: of or own for part, of in stored.parts.items()}
         return Precision(stored.weights, dtype(kv) if kv else stored.kv or own, own, parts, state=dtype(state))
     wanted = dtype(weights) if weights else own
-    act = wanted if wanted.bits >= 16 else own
+    act = wanted if wanted.bits >= 16 and not wanted.everywhere else own
     wide: tuple[Part, ...] = () if wanted.bits >= 16 else ("norm",) if wanted.everywhere else WIDE_PARTS
     return Precision(wanted, dtype(kv) if kv else act, act, dict.fromkeys(wide, act), state=dtype(state))
 
@@ -243,6 +242,20 @@ def _check_devices(model: Model, steps: Sequence[Step]) -> None:
         raise RooflensError("steps of one pass run on the same devices, with the same routing")
     if max(layouts[0][:3]) > 1 and not model.choices.links:
         raise RooflensError("several devices need the model built with links=True, or its collectives are not counted")
+    _check_heads(model, layouts[0][0])
+
+
+def _check_heads(model: Model, tp: int) -> None:
+    """Raises RooflensError when the heads cannot be shared evenly: a device would hold part of one."""
+    for block in model.blocks:
+        sizes = block.with_letters(model.letters)
+        heads, groups = int(sizes.get("H", tp)), int(sizes.get("K", tp))
+        if heads % tp or (groups % tp and tp % groups):
+            fitting = ", ".join(
+                str(n) for n in range(1, heads + 1) if not heads % n and (not groups % n or not n % groups)
+            )
+            said = f"its {heads} query heads and {groups} key-value heads"
+            raise RooflensError(f"tp {tp} does not share out {said} of {model.name}; tp may be {fitting}")
 
 
 def _checked(step: Step) -> Step:

@@ -59,7 +59,8 @@ def _override(machine: Machine, key: str, text: str) -> Machine:
     if key in ("launch", "host_launch"):
         return _replaced(machine, "launch", "host" if key == "host_launch" else "device", parse(text, "s"))
     if key in ("nvlink", "pcie", "network"):
-        return replace(_replaced(machine, "link", key, _positive(key, text, "B/s")), link=key)
+        changed = _replaced(machine, "link", key, _positive(key, text, "B/s"))
+        return changed if machine.link else replace(changed, link=key)
     return _override_compute(machine, key, text)
 
 

@@ -11,32 +11,45 @@ from rooflens.roofline.ceilings import Machine
 
 _CONTRACTING = ("", "project", "expert", "shared", "attend", "router", "head", "conv", "ssm")
 _FORCED = ("", "project", "expert", "shared")
+SIXTEEN = 16
 
 
 def resolve(stored: Precision, machine: Machine, math: str | None = None) -> tuple[Precision, tuple[str, ...]]:
-    """`stored` with the math of every part, and notes on parts computed wider than they are stored.
+    """`stored` with the math of every part, and notes on parts computed otherwise than they are stored.
 
-    A format narrower than 16 bit is computed natively when the machine has the path, else in the activations' format
-    (weight-only). `math` forces the linear parts. Raises NoPath when the machine lacks what was asked for, or the
-    activations' format itself: no other is put in its place.
+    A format narrower than 16 bit is computed natively when the machine has the path, else as wide as the activations
+    (weight-only). `math`: of 16 bit or more, the arithmetic of every part, whatever is stored; narrower, of the linear
+    parts, whose activations are then narrowed on the fly. Raises NoPath when the machine lacks what was asked for, or
+    the activations' own arithmetic and no other was asked for: none is put in its place.
     """
-    wide = stored.activations.math
+    asked = None if math is None else _named(math, machine)
+    narrow = asked is not None and _bits(asked) < SIXTEEN
+    wide = stored.activations.math if asked is None or narrow else asked
     _require(machine, wide)
-    if math is not None:
-        _require(machine, dtype(math).math if dtype(math).bits >= 8 else math)
+    if asked is not None:
+        _require(machine, asked)
     notes: list[str] = []
-    maths = {}
-    for part in _CONTRACTING:
+    maths = {part: wide for part in _CONTRACTING} if asked is not None and not narrow else {}
+    for part in [part for part in _CONTRACTING if part not in maths]:
         own = stored.stored_parts.get(part, stored.weights).math
-        forced = math if part in _FORCED else None
-        maths[part] = wide if part == "attend" else _math(own, wide, machine, forced, notes)
+        forced = asked if part in _FORCED else None
+        maths[part] = wide if part == "attend" else forced or _math(own, wide, machine, notes)
+    if any(_bits(maths[part]) < SIXTEEN for part in _FORCED):
+        notes.append(f"activations are narrowed on the fly for {maths['']} products; their bytes are counted as stored")
     return replace(stored, math=maths), tuple(dict.fromkeys(notes))
 
 
-def _math(own: str, wide: str, machine: Machine, forced: str | None, notes: list[str]) -> str:
-    if forced is not None:
-        return dtype(forced).math
-    if dtype(own).bits >= 16:
+def _named(math: str, machine: Machine) -> str:
+    """The arithmetic of this name: one of the machine's own (`fp16_acc16`, `int4`), or that of a dtype."""
+    return math if machine.has(math) is not None else dtype(math).math
+
+
+def _bits(math: str) -> float:
+    return dtype(math.partition("_acc")[0]).bits
+
+
+def _math(own: str, wide: str, machine: Machine, notes: list[str]) -> str:
+    if _bits(own) >= SIXTEEN:
         return wide if own == "fp16" else own
     if machine.has(own):
         return own
@@ -50,5 +63,5 @@ def _require(machine: Machine, math: str) -> None:
         return
     have = sorted({c.dtype for c in machine.find("compute") if c.value > 0 and c.dtype})
     known = "has no" if machine.has(math) is False else "is not known to have"
-    choice = f"it has {', '.join(have) or 'no compute roof at all'}: choose with --math or --weights"
+    choice = f"it has {', '.join(have) or 'no compute roof at all'}: choose one with --math"
     raise NoPath(f"{machine.name} {known} {math} arithmetic; {choice}")
