@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 
+import numpy as np
 import pytest
 
 import rooflens
@@ -103,3 +105,72 @@ def test_a_machine_whose_read_rate_is_not_known_is_not_read_at_another() -> None
     only_write = [replace(c, access="write") if c.kind == "memory" else c for c in there.ceilings]
     with pytest.raises(RooflensError, match="bandwidth of main memory is not known"):
         rooflens.place("llama-2-7b", replace(there, ceilings=tuple(only_write)))
+
+
+WRONG = [
+    ({"batch": 1.5}, "batch must be a whole number"),
+    ({"batch": float("nan")}, "batch: nan is not a finite number"),
+    ({"context": float("inf")}, "context: inf is not a finite number"),
+    ({"context": 10**400}, "context: "),
+    ({"context": "4096"}, "context: expected a number, found '4096'"),
+    ({"prompt": 0, "phase": "prefill"}, "prompt must be at least 1"),
+    ({"phase": "decod"}, "phase: 'decod' is not allowed; did you mean 'decode'"),
+    ({"mask": "casual"}, "did you mean 'causal'"),
+    ({"attention": "flsh"}, "did you mean 'flash'"),
+    ({"weights": 5}, "weights: expected text, found 5"),
+    ({"tp": 1.5}, "tp: expected a whole number"),
+    ({"tp": 10**400}, "tp is out of range"),
+    ({"measured_s": float("inf")}, "measured_s: inf is not a finite number"),
+    ({"measured_s": 0}, "above 0"),
+]
+
+
+@pytest.mark.parametrize(("asked", "sentence"), WRONG)
+def test_a_question_with_a_wrong_value_is_refused_in_a_sentence(asked: dict[str, object], sentence: str) -> None:
+    with pytest.raises(RooflensError, match=re.escape(sentence)):
+        rooflens.place("llama-2-7b", "a100-sxm4-80gb", **asked)
+
+
+def test_numbers_of_arrays_are_numbers() -> None:
+    found = [rooflens.place("llama-2-7b", "a100-sxm4-80gb", batch=b, tp=t) for b, t in ((4, 2), np.array([4, 2]))]
+    assert encode(found[0]) == encode(found[1])
+
+
+def test_a_bf16_model_is_placed_in_fp32_on_a_cpu_with_forty_gigabytes_a_second() -> None:
+    there = "xeon-8480plus,memory=40GB/s"
+    rate = {
+        w: 1 / rooflens.place("llama-3.1-8b", there, weights=w, math="fp32", context=1).step_floor.floor_s
+        for w in ("fp32", "bf16")
+    }
+    # 8.03e9 - 0.525e9 embedding look-up = 7.505e9 parameters, 4 or 2 bytes each, at 40 GB/s
+    assert rate["fp32"] == pytest.approx(40e9 / (7.505e9 * 4), rel=1e-3)
+    assert rate["bf16"] == pytest.approx(40e9 / (7.505e9 * 2), rel=1e-3)
+
+
+def test_more_than_a_roof_names_the_format_it_ran_in() -> None:
+    # 2 x 10240^3 FLOP in 16 ms = 134.2 TFLOP/s: 86 % of the A100's tf32 roof, 688 % of its fp32 one
+    found = rooflens.place("gemm:M=10240,K=10240,N=10240", "a100-sxm4-80gb", weights="fp32", measured_s=0.016)
+    assert "ran in tf32 (86 %" in found.measured.findings[0]
+
+
+def test_one_die_of_a_package_has_its_own_peak() -> None:
+    # 147 TFLOP/s of 191.5 dense bf16 a die
+    flops = 2 * 8192**3
+    found = rooflens.place("gemm:M=8192,K=8192,N=8192", "mi250x/1", measured_s=flops / 147e12)
+    assert found.measured.mfu == pytest.approx(0.768, rel=2e-3)
+
+
+def test_the_rate_of_another_link_does_not_move_the_collectives_there() -> None:
+    slow, own = (rooflens.place("llama-3.1-8b", f"h100-sxm5-80gb{more}", tp=8) for more in (",network=50GB/s", ""))
+    assert slow.total.floor_s == own.total.floor_s
+
+
+def test_a_replica_holds_whole_sequences() -> None:
+    one = rooflens.place("llama-3.1-8b", "h100-sxm5-80gb", batch=1, context=4096)
+    spread = rooflens.place("llama-3.1-8b", "h100-sxm5-80gb", batch=1, dp=4, context=4096)
+    assert spread.step_floor.floor_s == one.step_floor.floor_s
+
+
+def test_a_learned_position_is_looked_up_not_multiplied() -> None:
+    embedding = rooflens.place("gpt2", "h100-sxm5-80gb").operators[0]
+    assert (embedding.vector_flops, embedding.bound) == (768, "memory")

@@ -1,7 +1,8 @@
 """From a name to exactly one accelerator, or a refusal that lists what could have been meant.
 
 A name is compared whole (case and runs of blanks aside), never by a part of it: L40 stands in L40S, B200 in GB200.
-An id may be written without its memory size where only one size exists.
+An id may be written without its memory size, or without form factor and size, where only one SKU fits. `ID/1` is one
+device of a package of several.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rooflens.units import show, show_binary
 
 SEE = "rooflens machines"
 _SIZE = re.compile(r"-\d+gb$")
+_FORM = re.compile(r"-(sxm\d?|pcie|nvl|oam)(-\d+gb)?$")
 _LEAST_VISIBLE, _MOST_VISIBLE = 0.90, 1.005  # firmware and error correction take up to 8 % of what is soldered on
 _LISTED = 6
 
@@ -37,6 +39,8 @@ def accelerator(name: str, memory_bytes: float | None = None) -> Accelerator:
     """
     if memory_bytes is None and has(name):
         return by_id(name)
+    if name.endswith("/1"):
+        return _one_of(accelerator(name.removesuffix("/1"), memory_bytes))
     fitting, shared = _called(name)
     if not fitting:
         raise _unknown(name)
@@ -44,8 +48,18 @@ def accelerator(name: str, memory_bytes: float | None = None) -> Accelerator:
         return _of_size(name, fitting, memory_bytes)
     if len(fitting) == 1 and not shared:
         return by_id(fitting[0].id)
-    why = "several devices print this name: give the memory size too" if shared else "say which"
+    why = (
+        "several devices print this name: say which by its id, or ID/1 for one device of a package"
+        if shared
+        else "say which"
+    )
     raise Ambiguous(name, [e.id for e in fitting], why)
+
+
+def _one_of(package: Accelerator) -> Accelerator:
+    if package.devices == 1:
+        raise RooflensError(f"{package.id} is one device already; leave out the /1")
+    return one_device(package)
 
 
 def _called(name: str) -> tuple[list[Entry], bool]:
@@ -55,7 +69,11 @@ def _called(name: str) -> tuple[list[Entry], bool]:
     if own:
         return own, False
     shared = [e for e in entries() if key in map(_fold, e.shared_names)]
-    return (shared, True) if shared else ([e for e in entries() if key == _SIZE.sub("", e.id)], False)
+    return (
+        (shared, True)
+        if shared
+        else ([e for e in entries() if key in (_SIZE.sub("", e.id), _FORM.sub("", e.id))], False)
+    )
 
 
 def _of_size(name: str, called: Sequence[Entry], memory_bytes: float) -> Accelerator:

@@ -11,9 +11,9 @@ import click
 
 from rooflens import artefacts
 from rooflens.api import Answer, Question, answer, machine
-from rooflens.cli.options import format_options, json_flag, on, phases, sizes, step_options
+from rooflens.cli.options import Finite, format_options, json_flag, on, phases, ratios, sizes, step_options
 from rooflens.cli.printing import emit, table
-from rooflens.errors import AnswerIsNo, RooflensError, Unknown
+from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.records import encode
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.place import place
@@ -29,9 +29,7 @@ from rooflens.workload import Phase
 @step_options
 @format_options
 @click.option("--measured-s", help="What a clock said, as '7.9 ms' or plain seconds: adds MFU, MBU and the gap.")
-@click.option(
-    "--measured-tokens-per-s", type=click.FloatRange(0, min_open=True), help="The same, as tokens/s over the batch."
-)
+@click.option("--measured-tokens-per-s", type=Finite(0, min_open=True), help="The same, as tokens/s over the batch.")
 @click.option(
     "--fail-below",
     multiple=True,
@@ -49,11 +47,14 @@ def command(
 
     MODEL is a catalogue name, a config.json, or one operator: gemm:M=16,K=4096,N=14336.
     """
-    limits = _limits(fail_below)
+    limits = ratios(fail_below, "fail-below", ("mfu", "mbu"))
     if limits and measured_s is None and measured_tokens_per_s is None:
         raise RooflensError("--fail-below compares a measured time: give --measured-s or --measured-tokens-per-s")
     there = machine(on)
-    contexts = sizes(context, "context") if context else [None]
+    contexts = sizes(context, "context") if context is not None else [None]
+    grid = list(itertools.product(phases(phase), sizes(batch, "batch"), contexts))
+    if len(grid) > 1 and (measured_s, measured_tokens_per_s) != (None, None):
+        raise RooflensError(f"one measured time belongs to one step, and {len(grid)} were asked for")
     answers = [
         answer(
             Question(
@@ -66,7 +67,7 @@ def command(
             ),
             there,
         )
-        for p, b, c in itertools.product(phases(phase), sizes(batch, "batch"), contexts)
+        for p, b, c in grid
     ]
     if plot is not None:
         _draw(plot, answers)
@@ -96,19 +97,6 @@ def _seconds(text: str) -> float:
         return parse(text, "s")
 
 
-def _limits(asked: tuple[str, ...]) -> dict[str, float]:
-    limits = {}
-    for text in asked:
-        name, _, value = text.partition("=")
-        if name not in ("mfu", "mbu"):
-            raise Unknown("ratio", name, ("mfu", "mbu"))
-        try:
-            limits[name] = float(value)
-        except ValueError:
-            raise RooflensError(f"--fail-below {text!r}: write a ratio, as {name}=0.6") from None
-    return limits
-
-
 def _judge(limits: dict[str, float], answers: list[Answer]) -> None:
     """Raises AnswerIsNo when a measured ratio is under its limit."""
     for measured in [a.placement.measured for a in answers if a.placement.measured]:
@@ -122,7 +110,9 @@ def _shown(answered: Answer, explain: bool) -> str:
     placed = answered.placement
     parts = [_title(placed), _operators(placed), _totals(placed)]
     parts += [_measured(placed.measured, placed)] if placed.measured else []
-    parts += ["\n".join(f"note: {note}" for note in placed.notes)] if placed.notes else []
+    said = [f"note: {note}" for note in placed.notes]
+    said += [f"{key}: {text}" for key, text in placed.conventions.items() if key.startswith("assumed ")]
+    parts += ["\n".join(said)] if said else []
     parts += (
         [_explained(answered)]
         if explain
@@ -162,7 +152,7 @@ def _totals(placed: Placement) -> str:
     return "\n".join(
         [
             _total("all operands", placed.total),
-            _total("step floor (weights, KV, state)", placed.step_floor),
+            *([_total("step floor (weights, KV, state)", placed.step_floor)] if placed.step_floor else []),
             f"{ridge} over {show(placed.bandwidth_bytes_per_s, 'B/s')}",
         ]
     )
@@ -171,7 +161,8 @@ def _totals(placed: Placement) -> str:
 def _total(name: str, total: Total) -> str:
     intensity = f", {total.intensity_flops_per_byte:.4g} FLOP/B" if total.intensity_flops_per_byte is not None else ""
     flops, moved = show(total.flops, "FLOP"), show(total.bytes, "B")
-    return f"{name}: {show(total.floor_s, 's')} at least, {total.bound}-bound ({flops}, {moved}{intensity})"
+    launch = f", and {show(total.launch_s, 's')} to launch" if total.launch_s else ""
+    return f"{name}: {show(total.floor_s, 's')} at least{launch}, {total.bound}-bound ({flops}, {moved}{intensity})"
 
 
 def _measured(found: Measured, placed: Placement) -> str:

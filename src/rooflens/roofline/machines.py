@@ -32,6 +32,7 @@ def from_accelerator(chip: Accelerator) -> Machine:
         sparse_multiplier=chip.sparse_multiplier,
         compute_capability=chip.compute_capability,
         link="nvlink" if chip.scale_up.bytes_per_s_per_direction else "pcie",
+        assumed={} if chip.sources else {"machine": "its own figures, without a source"},
     )
 
 
@@ -95,9 +96,20 @@ def _compute(chip: Accelerator) -> Iterator[Ceiling]:
         for peak in fields(peaks):
             value = getattr(peaks, peak.name)
             if value is not None:
-                yield Ceiling(
+                roof = Ceiling(
                     f"compute/{path}/{peak.name}", "compute", value, chip.peak_origin, dtype=peak.name, path=path
                 )
+                yield _scaled(chip, roof) if peak.name == "fp8" else roof
+
+
+def _scaled(chip: Accelerator, roof: Ceiling) -> Ceiling:
+    """GeForce Blackwell multiplies block-scaled fp8 at the rate stated for fp16 accumulation, which a floor must allow.
+
+    Source: cuBLASLt reached 774 TFLOP/s in fp8 on an RTX 5090, whose stated fp32-accumulate rate is 419.
+    """
+    if chip.arch != "gb20x_geforce" or chip.matrix.fp8_acc16 is None:
+        return roof
+    return replace(roof, best=chip.matrix.fp8_acc16, note="block-scaled fp8 runs at the fp16-accumulate rate")
 
 
 def _memory(chip: Accelerator) -> Iterator[Ceiling]:

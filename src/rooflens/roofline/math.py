@@ -29,7 +29,7 @@ def resolve(stored: Precision, machine: Machine, math: str | None = None) -> tup
     if asked is not None:
         _require(machine, asked)
     notes: list[str] = []
-    maths = {part: wide for part in _CONTRACTING} if asked is not None and not narrow else {}
+    maths = dict.fromkeys(_CONTRACTING, wide) if asked is not None and not narrow else {}
     for part in [part for part in _CONTRACTING if part not in maths]:
         own = stored.stored_parts.get(part, stored.weights).math
         forced = asked if part in _FORCED else None

@@ -40,13 +40,15 @@ class PlacedOperator:
 class Total:
     """A step as one: FLOPs, bytes, and the sum over its kernels of the largest demand over rate.
 
-    flops: tensor work, or vector work where there is no other.
+    flops: tensor work, or vector work where there is no other. launch_s: what starting the kernels costs beside the
+    floor, on a machine whose launch cost is known.
     """
 
     flops: float
     bytes: float
     floor_s: float
     floor_overlapped_s: float
+    launch_s: float
     bound: str
     intensity_flops_per_byte: float | None = None
 
@@ -66,7 +68,10 @@ class Measured:
 
 @record
 class Placement:
-    """Where a step lands. total counts every operand; step_floor only weights, KV and state, as predict does."""
+    """Where a step lands. total counts every operand; step_floor only weights, KV and state, as predict does.
+
+    step_floor is absent for an operator alone that has none of these.
+    """
 
     _repr_html_ = html
 
@@ -76,11 +81,11 @@ class Placement:
     conventions: Mapping[str, str]
     operators: tuple[PlacedOperator, ...]
     total: Total
-    step_floor: Total
     math: str
     peak_flops_per_s: float
     bandwidth_bytes_per_s: float
     ridge_flops_per_byte: float
+    step_floor: Total | None = None
     measured: Measured | None = None
     notes: tuple[str, ...] = ()
 
@@ -111,11 +116,11 @@ def placement(
         conventions=conventions,
         operators=tuple(_operator(kernel, point) for kernel, point in zip(full.kernels, points, strict=True)),
         total=_total(full),
-        step_floor=_total(streamed),
         math=math,
         peak_flops_per_s=machine.compute(math, path).floor_value,
         bandwidth_bytes_per_s=machine.memory("read").floor_value,
         ridge_flops_per_byte=ridge(machine, math, path),
+        step_floor=_total(streamed) if float(streamed.moved_bytes) or not alone else None,
         measured=None if measured_s is None else _measured(full if alone else streamed, machine, measured_s),
         notes=(*notes, *full.unpriced),
     )
@@ -124,7 +129,9 @@ def placement(
 
 def conventions(machine: Machine, precision: Precision, mask: str) -> dict[str, str]:
     """What a reader must know to compare these numbers with others."""
-    stored = f"weights {precision.weights.name}, KV {precision.kv.name}, activations {precision.activations.name}"
+    kept = [part for part, wide in precision.stored_parts.items() if wide.name != precision.weights.name]
+    but = f" ({', '.join(kept)} in {precision.stored_parts[kept[0]].name})" if kept else ""
+    stored = f"weights {precision.weights.name}{but}, KV {precision.kv.name}, activations {precision.activations.name}"
     return {
         "precision": f"{stored}, math {precision.math_of('linear')}",
         "peaks": machine.peak_basis,
@@ -166,6 +173,7 @@ def _total(price: StepPrice) -> Total:
         moved_bytes,
         float(price.floor_s),
         float(price.floor_overlapped_s),
+        price.launch_s,
         price.bound,
         flops / moved_bytes if moved_bytes else None,
     )
@@ -190,8 +198,18 @@ def _measured(basis: StepPrice, machine: Machine, measured_s: float) -> Measured
 def _findings(mfu: float, mbu: float, math: str, machine: Machine) -> Iterator[str]:
     """Ratios above 1 are findings: said, never clipped."""
     if mfu > 1:
-        suspects = "another chip's peak, a sparse figure, a faster math format than stated, or a wrong FLOP count"
-        yield f"MFU {percent(mfu)} is above the {machine.peak_basis} {math} roof of {machine.name}; suspect {suspects}"
+        said = f"MFU {percent(mfu)} is above the {machine.peak_basis} {math} roof of {machine.name}"
+        yield f"{said}; suspect {_faster(mfu, math, machine)}a sparse figure, another chip's peak or a wrong FLOP count"
     if mbu > 1:
         suspects = "data that stayed in a cache, fewer bytes moved than counted, or the wrong machine"
         yield f"MBU {percent(mbu)} is above the read bandwidth of {machine.name}; suspect {suspects}"
+
+
+def _faster(mfu: float, math: str, machine: Machine) -> str:
+    """The nearest higher roof that the measured rate would fit under: tf32, where fp32 was meant."""
+    achieved = mfu * machine.compute(math).floor_value
+    higher = [c for c in machine.find("compute") if c.floor_value >= achieved and c.dtype != math]
+    if not higher:
+        return ""
+    nearest = min(higher, key=lambda c: c.floor_value)
+    return f"that it ran in {nearest.dtype} ({percent(achieved / nearest.floor_value)} of that roof), "
