@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rooflens.errors import BadFile
-from rooflens.records import decode, encode, quantity
+from rooflens.errors import BadFile, RooflensError
+from rooflens.records import checked, decode, encode, quantity
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,20 @@ def test_what_is_not_known_is_left_out_and_zero_is_kept():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, np.float64("nan"), np.array([1.0, np.inf])])
 def test_a_number_that_is_not_finite_never_enters_an_artefact(value):
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(RooflensError, match="not a finite number"):
         encode({"a": [value]})
+
+
+@pytest.mark.parametrize("value", ["\ud800", ["a", "\udfffb"], {"\ud800": 1}])
+def test_half_a_character_never_enters_an_artefact(value):
+    with pytest.raises(RooflensError, match="not Unicode"):
+        encode({"a": value})
+
+
+def test_a_record_made_in_python_is_checked_like_one_in_a_file():
+    checked(Chip("a", np.float64(1), {}, units=np.int64(3)))
+    with pytest.raises(RooflensError, match=r"id: expected text, found 5; memory_bytes: inf .*kind: 'gpuu'.*'gpu'"):
+        checked(Chip(5, math.inf, {}, kind="gpuu"))
 
 
 def test_arrays_and_their_numbers_become_plain_json():

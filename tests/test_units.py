@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooflens.errors import RooflensError
-from rooflens.units import _UNITS, parse, percent, show, show_binary
+from rooflens.units import _UNITS, parse, percent, show, show_binary, whole
 
 UNITS = sorted(_UNITS)
 
@@ -160,3 +160,11 @@ def test_binary_and_per_cent():
     assert show_binary(math.inf) == "infinite B"
     assert percent(0.00339) == "0.339 %"
     assert percent(1.25) == "125 %"  # above 100 % is a finding, never clipped
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, math.inf, 2.0**54, 10**400, -(10**400)])
+def test_a_size_is_a_whole_number_that_can_be_counted(value):
+    with pytest.raises(RooflensError, match="batch"):
+        whole(value, "batch")
+    for fine in (1, 2.0, 2**53):
+        whole(fine, "batch")

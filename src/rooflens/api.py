@@ -20,12 +20,13 @@ from rooflens.models import Choices, Model
 from rooflens.operators.alone import alone, is_alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import record
+from rooflens.records import checked, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator, overridden
 from rooflens.roofline.math import resolve
 from rooflens.roofline.placement import Placement, conventions, placement
 from rooflens.roofline.points import Point
+from rooflens.units import whole
 from rooflens.workload import Mask, Operator, Phase, Step
 
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
@@ -33,7 +34,10 @@ DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 
 @record
 class Question:
-    """What `place` is asked: a model or an operator, its step and formats. None: the default that `step` states."""
+    """What `place` is asked: a model or an operator, its step and formats. None: the default that `step` states.
+
+    Raises RooflensError for a value of another kind, a size that is no whole number, a time that is not above 0.
+    """
 
     what: str
     phase: Phase = "decode"
@@ -51,6 +55,14 @@ class Question:
     dp: int = 1
     link: str | None = None
     measured_s: float | None = None
+
+    def __post_init__(self) -> None:
+        checked(self)
+        for name in ("batch", "context", "prompt", "tp", "ep", "dp"):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), name)
+        if self.measured_s is not None and not self.measured_s > 0:
+            raise RooflensError(f"a measured time must be above 0 seconds, not {self.measured_s:g}")
 
 
 @record
@@ -100,8 +112,6 @@ def answer(question: Question, on: str | Machine) -> Answer:
     """`place` with its ingredients."""
     there = machine(on) if isinstance(on, str) else on
     there = there.linked(question.link) if question.link else there
-    if question.measured_s is not None and not question.measured_s > 0:
-        raise RooflensError(f"a measured time must be above 0 seconds, not {question.measured_s:g}")
     return _answer_alone(question, there) if is_alone(question.what) else _answer_model(question, there)
 
 

@@ -16,6 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from rooflens.errors import BadFile, RooflensError, near
@@ -80,19 +81,41 @@ def decode(cls: type[T], data: object, where: str, schema: str | None = None) ->
 
 
 def encode(value: object) -> Any:
-    """Plain JSON types: dataclasses become objects without their None fields; NaN and infinity are refused."""
+    """Plain JSON types: dataclasses become objects without their None fields.
+
+    Raises RooflensError for what no JSON file holds: NaN, infinity, and text with half a character.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         pairs = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
         return {name: encode(v) for name, v in pairs if v is not None}
     if isinstance(value, Mapping):
-        return {str(k): encode(v) for k, v in value.items() if v is not None}
+        return {encode(str(k)): encode(v) for k, v in value.items() if v is not None}
     if isinstance(value, (list, tuple)):
         return [encode(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("a number that is not finite has no place in an artefact")
+        raise RooflensError("a result is not a finite number, so it is not written; what was asked is out of range")
+    if isinstance(value, str) and not _whole(value):
+        raise RooflensError(f"{value[:40]!a} is not Unicode text, so it is not written")
     if hasattr(value, "tolist"):
         return encode(value.tolist())
     return value
+
+
+def checked(asked: Any) -> None:
+    """Raises RooflensError unless every field of a record made in Python is what its annotation says, as in a file."""
+    faults: list[str] = []
+    kinds: Any = type(asked)
+    for name, (field, kind) in _fields(kinds).items():
+        _value(kind, getattr(asked, name), name, faults, field.metadata.get("unit"))
+    if faults:
+        raise RooflensError("; ".join(faults))
+
+
+def _whole(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _check_schema(data: Mapping[str, Any], schema: str, where: str) -> dict[str, Any]:
@@ -211,15 +234,15 @@ def _scalar(kind: Any, data: Any, path: str, faults: list[str], unit: str | None
         except RooflensError as error:
             faults.append(f"{path}: {error}")
             return None
-    if kind is float and isinstance(data, (int, float)) and not isinstance(data, bool):
+    if kind is float and isinstance(data, (int, float, Real)) and not isinstance(data, bool):
         return _number(data, path, faults, unit)
-    if isinstance(data, kind) and not (kind is int and isinstance(data, bool)):
+    if isinstance(data, (int, Integral) if kind is int else kind) and not (kind is int and isinstance(data, bool)):
         return data
     faults.append(f"{path}: expected {_name(kind)}, found {_brief(data)}")
     return None
 
 
-def _number(data: float, path: str, faults: list[str], unit: str | None) -> float:
+def _number(data: Any, path: str, faults: list[str], unit: str | None) -> float:
     try:
         value = float(data)
     except OverflowError:

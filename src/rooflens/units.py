@@ -31,8 +31,19 @@ _UNITS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "USD/h": ({"": 1.0}, {"$/h": 1.0}),
 }
 _WORDS = {"s": {"min": 60.0, "h": 3600.0}}  # whole words: no prefix
+MOST = 2**53  # the largest size: doubles count to here one by one
 _FAR = 1e12  # what would take more digits than this before or after the point takes an exponent
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+
+
+def whole(value: float, name: str, least: int = 1) -> None:
+    """Raises RooflensError unless `value` is a whole number from `least` to MOST, so that products stay finite."""
+    if not -MOST <= value <= MOST:
+        raise RooflensError(f"{name} is out of range: sizes are counted one by one up to 2**53")
+    if value < least:
+        raise RooflensError(f"{name} must be at least {least}, not {value:g}")
+    if value != int(value):
+        raise RooflensError(f"{name} must be a whole number, not {value:g}")
 
 
 def parse(text: str, unit: str) -> float:

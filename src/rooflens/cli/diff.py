@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import json_flag
+from rooflens.cli.options import Finite, json_flag
 from rooflens.cli.printing import emit, table
 from rooflens.compare import SCHEMA, TOLERANCE, Change, Comparison, compare
 from rooflens.units import show
@@ -19,7 +19,7 @@ from rooflens.units import show
 @click.argument("new", type=click.Path(path_type=Path))
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0, 0.9),
+    type=Finite(0, 0.9),
     default=TOLERANCE,
     show_default=True,
     help="Called the same within this.",

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rooflens import artefacts
 from rooflens.api import machine
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
-from rooflens.cli.options import json_flag, lang
+from rooflens.cli.options import Finite, json_flag, lang
 from rooflens.cli.printing import bar, emit, say, table
 from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
@@ -45,7 +45,7 @@ COMPARE = "h100-sxm5-80gb"
     metavar="MACHINE",
     help="A chip (attainable) or a profile.json (achieved).",
 )
-@click.option("--price-per-hour", type=click.FloatRange(0), help="Price of this machine, for the cost of the run.")
+@click.option("--price-per-hour", type=Finite(0), help="Price of this machine, for the cost of the run.")
 @click.option(
     "--extension",
     "extra",

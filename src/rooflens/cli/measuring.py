@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.cli.options import Finite
 from rooflens.cli.printing import say
 from rooflens.errors import RooflensError
 from rooflens.roofline.profile import SCHEMA, Profile
@@ -30,12 +31,12 @@ def measuring_options(function: F) -> F:
         click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:N; auto takes a GPU if any."),
         click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
         click.option("--full", is_flag=True, help="As long as it takes, on a GPU: every dtype settled, every cell."),
-        click.option("--seed", type=int, default=0, show_default=True, help="Of the random data."),
-        click.option("--budget-s", type=float, help="Stop cleanly after this many seconds, with what was measured."),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random data."),
+        click.option("--budget-s", type=Finite(), help="Stop cleanly after this many seconds, with what was measured."),
         click.option("--dtypes", help="Only these products: fp32,fp64,bf16,fp16,int8."),
-        click.option("--layers", type=int, default=6, show_default=True, help="Layers of the MiniGPT."),
-        click.option("--width", type=int, default=384, show_default=True, help="Width of the MiniGPT."),
-        click.option("--heads", type=int, default=6, show_default=True, help="Heads of the MiniGPT."),
+        click.option("--layers", type=click.IntRange(1), default=6, show_default=True, help="Layers of the MiniGPT."),
+        click.option("--width", type=click.IntRange(1), default=384, show_default=True, help="Width of the MiniGPT."),
+        click.option("--heads", type=click.IntRange(1), default=6, show_default=True, help="Heads of the MiniGPT."),
         click.option("--checkpoint", help="Weights of the MiniGPT from this .safetensors file."),
     )[::-1]:
         function = option(function)
@@ -97,7 +98,7 @@ def _options(measuring: dict[str, Any], backend: str) -> Any:
     options = (quick if measuring["quick"] else Options)(**known)
     if backend == "cuda":
         options, dtypes = gpu(**known, quick=measuring["quick"], full=measuring["full"]), GPU_DTYPES
-    return _only(options, measuring["dtypes"], dtypes) if measuring["dtypes"] else options
+    return _only(options, measuring["dtypes"], dtypes) if measuring["dtypes"] is not None else options
 
 
 def _only(options: Any, text: str, known: tuple[str, ...]) -> Any:
@@ -105,10 +106,10 @@ def _only(options: Any, text: str, known: tuple[str, ...]) -> Any:
 
     from rooflens.errors import Unknown
 
-    wanted = tuple(part.strip() for part in text.split(",") if part.strip())
+    wanted = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in wanted:
         if name not in known:
-            raise Unknown("dtype to measure", name, known)
+            raise Unknown("dtype to measure", name, known, f"--dtypes takes {', '.join(known)}")
     return replace(options, dtypes=wanted)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-from rooflens.errors import RooflensError
+from rooflens.errors import RooflensError, Unknown
 from rooflens.workload import Phase
 
 F = Callable[..., Any]
 MOST_POINTS = 4096
+MOST_RATIO = 1.5  # a measured ratio may pass 1 a little, and that is a finding; 60 was meant as per cent
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 lang = click.option("--lang", type=click.Choice(["en", "es", "vi"]), default="en", help="Language of words.")
@@ -24,13 +26,24 @@ on = click.option(
 )
 
 
+class Finite(click.FloatRange):
+    """A number within bounds, and never nan or infinity, which no bound holds off."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises UsageError naming the option."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
+
+
 def step_options(function: F) -> F:
     """--phase, --batch, --context, --prompt, --mask, --attention, --tp, --ep, --dp, --link: the step."""
     for option in (
         click.option("--phase", default="decode", show_default=True, help="decode, prefill, or both: decode,prefill."),
         click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
         click.option("--context", help="Positions attended to (decode: default 2048; prefill: prefix + prompt)."),
-        click.option("--prompt", type=float, help="New tokens a sequence in prefill (default 2048)."),
+        click.option("--prompt", type=click.IntRange(1), help="New tokens a sequence in prefill (default 2048)."),
         click.option("--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True),
         click.option(
             "--attention",
@@ -67,6 +80,19 @@ def sizes(text: str, name: str) -> list[float]:
     return found
 
 
+def ratios(texts: Sequence[str], name: str, known: Sequence[str]) -> dict[str, float]:
+    """`("mbu=0.6",)` as names and ratios, each given once. Raises RooflensError naming the option."""
+    found: dict[str, float] = {}
+    for text in texts:
+        key, _, value = text.partition("=")
+        if key not in known:
+            raise Unknown("ratio", key, known)
+        if key in found:
+            raise RooflensError(f"--{name}: {key} is given twice")
+        found[key] = _ratio(value, f"--{name} {text!r}: write a ratio between 0 and {MOST_RATIO:g}, as {key}=0.6")
+    return found
+
+
 def phases(text: str) -> list[Phase]:
     """`decode,prefill` as a list of phases."""
     found = [part.strip() for part in text.split(",")]
@@ -76,6 +102,16 @@ def phases(text: str) -> list[Phase]:
             raise RooflensError(f"--phase {phase!r}: expected decode, prefill or both, as decode,prefill")
         phases.append("decode" if phase == "decode" else "prefill")
     return phases
+
+
+def _ratio(text: str, otherwise: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= MOST_RATIO:
+        raise RooflensError(otherwise)
+    return value
 
 
 def _range(part: str, name: str) -> list[float]:
