@@ -291,3 +291,11 @@ def test_layouts_name_what_may_not_differ() -> None:
     assert workload.decode(tp=8).layout == "tp 8"
     assert workload.decode(tp=8, ep=8).layout == "tp 8, ep 8, dp 1"
     assert workload.chunked(10, 5)[0].layout == "tp 1, no logits"
+
+
+def test_a_replica_of_its_own_experts_touches_those_of_its_own_sequences() -> None:
+    """One sequence on two replicas: the one that has it touches two experts, spread or not."""
+    one = workload.moving_letters(MIXTRAL, workload.decode(1, 10, dp=2), MIXTRAL.blocks[2])
+    assert (one["B"], one["X"]) == (1, pytest.approx(2))
+    three = workload.moving_letters(MIXTRAL, workload.decode(3, 10, dp=2), MIXTRAL.blocks[2])
+    assert (three["B"], three["X"]) == (2, pytest.approx(experts_touched(8, 2, 2)))

@@ -118,7 +118,7 @@ def operators(
     """
     together = (steps,) if isinstance(steps, Step) else tuple(steps)
     _check_devices(model, together)
-    tokens = sum((step.batch * step.tokens for step in together), 0.0)
+    tokens = sum((_routed(step) for step in together), 0.0)
     made = letters_of or (lambda model, step, block: letters(model, step, block, tokens))
     found = []
     for block in model.blocks:
@@ -145,15 +145,25 @@ def fixed_letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
 def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None = None) -> dict[str, Number]:
     """The letters that the step sets. Costs are sums of products of them: roofline.bound counts on it."""
     touched, attended = positions(step, block.window, block.local)
-    found = {"B": -(-step.batch // step.dp), "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
+    found = {"B": _on_a_replica(step), "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
     if block.local == "selection":
         found["Si"], found["Pi"] = positions(step, None)
     whole = block.with_letters(model.letters)
     if "E" in whole:
-        seen = (step.batch * step.tokens if tokens is None else tokens) / (1 if step.ep > 1 else step.dp)
+        seen = _routed(step) if tokens is None else tokens
         everywhere = experts_touched(float(whole["E"]), float(whole["A"]), seen, step.routing_skew)
         found["X"] = maximum([everywhere / step.ep, 1.0])
     return found
+
+
+def _on_a_replica(step: Step) -> Number:
+    """Whole sequences: the fullest replica's."""
+    return -(-step.batch // step.dp)
+
+
+def _routed(step: Step) -> Number:
+    """Tokens that one copy of the experts serves: those of all replicas where the experts are spread over them."""
+    return (step.batch if step.ep > 1 else _on_a_replica(step)) * step.tokens
 
 
 def positions(step: Step, window: float | None, local: Local = "window") -> tuple[Number, Number]:
