@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+
 
 def whole(value: float, name: str, least: int = 1) -> None:
     """Raises RooflensError unless `value` is a whole number from `least` to MOST, so that products stay finite."""
-    if not -MOST <= value <= MOST:
+    if not -MOST <= value <= MOST:  # NaN is out of range too
         raise RooflensError(f"{name} is out of range: sizes are counted one by one up to 2**53")
     if value < least:
         raise RooflensError(f"{name} must be at least {least}, not {value:g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -10,10 +10,14 @@ from rooflens.errors import RooflensError, Unknown
 from rooflens.operators.cost import Cost, Precision, cost_of, total
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Row
-from rooflens.operators.standard import ALONE, AttentionForm, attention
+from rooflens.operators.standard import ALONE, LAYER_NORM_FLOPS, AttentionForm, attention
 from rooflens.records import record
+from rooflens.units import whole
 
 Values = Mapping[str, float]
+AMOUNTS = ("flops", "bytes", "params", "weight_bytes")  # counted by somebody, so fractions may be; other keys are whole
+MOST_AMOUNT = 1e30
+_WRITTEN = re.compile(r"\s*[\w-]+\s*:\s*\w+\s*=.*|(params|weight_bytes)=.*", re.DOTALL)
 
 
 @record
@@ -46,8 +50,8 @@ class _Form:
 
 
 def is_alone(text: str) -> bool:
-    """Whether `text` writes an operator and not a model's name."""
-    return text.partition(":")[0] in FORMS or text.startswith(("params=", "weight_bytes="))
+    """Whether `text` writes an operator, known or not, and not a model's name."""
+    return text.partition(":")[0] in FORMS or _WRITTEN.fullmatch(text) is not None
 
 
 def alone(text: str, form: AttentionForm = "flash") -> Alone:
@@ -56,16 +60,24 @@ def alone(text: str, form: AttentionForm = "flash") -> Alone:
     Raises Unknown for a name or key nobody knows, RooflensError for a missing key or a value that is not a size.
     """
     name, colon, rest = text.partition(":")
-    if not colon:
+    if not colon and "=" in text:
         name, rest = "params", text
+    name = name.strip()
     if name not in FORMS:
-        raise Unknown("operator", name, FORMS)
+        raise Unknown("operator", name, FORMS, every())
+    if not rest:
+        raise RooflensError(f"{name} needs its sizes: write {usage(name)}.  Operators placed alone: {every()}")
     wanted = FORMS[name]
     values = {**wanted.optional, **_values(text, rest, (*wanted.required, *wanted.optional))}
     missing = [key for key in wanted.required if key not in values]
     if missing:
         raise RooflensError(f"{text!r}: {', '.join(missing)} missing; write {usage(name)}")
     return wanted.make(values, form)
+
+
+def every() -> str:
+    """How each operator is written."""
+    return "; ".join(map(usage, FORMS))
 
 
 def usage(name: str) -> str:
@@ -92,8 +104,10 @@ def _size(text: str, key: str, value: str) -> float:
         size = float(value)
     except ValueError:
         raise RooflensError(f"{text!r}: {key}={value!r} is not a number") from None
-    if not (math.isfinite(size) and size >= 0) or (size == 0 and key not in ("flops", "bytes", "causal")):
-        raise RooflensError(f"{text!r}: {key}={value} is not a size")
+    if key not in AMOUNTS:
+        whole(size, f"{text!r}: {key}", least=0 if key == "causal" else 1)
+    elif not 0 <= size <= MOST_AMOUNT or (size == 0 and key not in ("flops", "bytes")):
+        raise RooflensError(f"{text!r}: {key}={value} is not an amount up to {MOST_AMOUNT:g}")
     return size
 
 
@@ -104,6 +118,8 @@ def _gemm(v: Values, _: AttentionForm) -> Alone:
 def _attention(v: Values, form: AttentionForm) -> Alone:
     if v["H"] % v["K"]:
         raise RooflensError(f"attention: {v['H']:g} query heads are not a multiple of {v['K']:g} key-value heads")
+    if v["causal"] > 1:
+        raise RooflensError(f"attention: causal is 1 (half of the scores) or 0 (all of them), not {v['causal']:g}")
     if v["T"] > v["S"]:
         raise RooflensError("attention: S counts the new tokens too, so it cannot be below T")
     attended = v["S"] - (v["T"] - 1) / 2 if v["causal"] else v["S"]
@@ -116,6 +132,10 @@ def _elementwise(v: Values, _: AttentionForm) -> Alone:
     return Alone("elementwise", (row,), {"N": v["n"]})
 
 
+def _norm(v: Values, _: AttentionForm) -> Alone:
+    return Alone("norm", (replace(ALONE["layernorm"], flops_per_point=v["flops"]),), {"N": v["n"]})
+
+
 def _pass(name: str) -> Callable[[Values, AttentionForm], Alone]:
     return lambda v, _: Alone(name, (ALONE[name],), {"N": v["n"]})
 
@@ -125,6 +145,7 @@ FORMS: dict[str, _Form] = {
     "attention": _Form(("H", "W", "S", "K"), {"B": 1, "T": 1, "causal": 1}, _attention),
     "elementwise": _Form(("n",), {"flops": 1}, _elementwise),
     "softmax": _Form(("n",), {}, _pass("softmax")),
+    "norm": _Form(("n",), {"flops": LAYER_NORM_FLOPS}, _norm),
     "rmsnorm": _Form(("n",), {}, _pass("rmsnorm")),
     "layernorm": _Form(("n",), {}, _pass("layernorm")),
     "op": _Form(("flops", "bytes"), {}, lambda v, _: Alone("op", flops=v["flops"], activation_bytes=v["bytes"])),
