@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,21 @@ def test_a_measured_rate_below_the_limit_is_a_no(run) -> None:
     assert (told.code, "mbu is 0.659" in told.err) == (1, True)
 
 
+def test_the_largest_sizes_stay_finite_and_short(run) -> None:
+    told = run(
+        "place attention:H=8,W=64,S=9007199254740992,K=8,T=9007199254740992,B=9007199254740992 --on a100-sxm4-80gb"
+    )
+    assert (told.code, "infinite" in told.out) == (0, False)
+    assert run("place norm:n=5,flops=1e30 --on a100-sxm4-80gb --json").code == 0
+
+
+def test_a_norm_has_eight_flops_a_value_unless_another_count_is_given(run) -> None:
+    line = "place norm:n=5{} --on a100-sxm4-80gb --json"
+    found = [run(line.format(more)).json["operators"] for more in ("", ",flops=4")]
+    vector = [operators[0]["vector_flops"] for operators in found]  # type: ignore[index]
+    assert vector == [5 * 8, 5 * 4]
+
+
 def test_tensor_parallelism_puts_the_collectives_on_the_link(run) -> None:
     found = run("place llama-3.1-70b --on h100-sxm5-80gb --tp 8 --batch 64 --json").json
     reduced = [o for o in found["operators"] if o["link_bytes"]]  # type: ignore[attr-defined]
@@ -161,7 +178,16 @@ BAD = [
     ("place llama-2-7b --on here", "profile.json"),
     ("place nowhere/config.json --on t4", "cannot read nowhere/config.json"),
     ("place gemm:M=16,K=4096 --on t4", "N missing"),
-    ("place gemm:M=16,K=4096,N=-1 --on t4", "not a size"),
+    ("place gemm:M=16,K=4096,N=-1 --on t4", "N must be at least 1"),
+    ("place gemm:M=1e300,K=1e300,N=1e300 --on t4", "M is out of range"),
+    ("place gemm:M=nan,K=1,N=1 --on t4", "M is out of range"),
+    ("place gemm:M=1.5,K=1,N=1 --on t4", "M must be a whole number"),
+    ("place op:flops=1e300,bytes=1 --on t4", "not an amount up to 1e+30"),
+    ("place params=0,weight_bytes=1 --on t4", "not an amount"),
+    ("place attention:H=8,W=64,S=8,K=8,causal=2 --on t4", "causal is 1"),
+    ("place softmax --on t4", "write softmax:n=....  Operators placed alone: gemm:M=...,K=...,N=...; attention:"),
+    ("place gem:M=1,K=2,N=3 --on t4", "did you mean 'gemm'?  See: gemm:M=..."),
+    ("place conv:n=3 --on t4", "unknown operator 'conv'.  See: gemm:M=..."),
     ("place gemm:M=16,K=4096,N=1,M=3 --on t4", "given twice"),
     ("place gemm:M=16,K=4096,Q=1 --on t4", "unknown key"),
     ("place llama-2-7b", "--on"),
@@ -261,3 +287,41 @@ def test_only_regular_files_are_read(run, tmp_path: Path) -> None:
     for path in ("/dev/zero", f"{tmp_path}/pipe.json", str(tmp_path)):
         told = run(f"plot {path} -o x.svg")
         assert (told.code, "not a file" in told.err) == (2, True)
+
+
+def told_by_a_shell(line: str, **settings: str) -> tuple[int, str]:
+    """Exit code of the program in a pipeline, and what standard error says."""
+    line = line.replace("ROOFLENS", f"{shlex.quote(sys.executable)} -m rooflens")
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **settings},
+    )
+    return done.returncode, done.stderr
+
+
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "sentence"),
+    [
+        ("ROOFLENS --help >/dev/full", 2, "cannot write the output: no space left on device"),
+        ("ROOFLENS machines t4 --json >/dev/full", 2, "cannot write the output: no space left on device"),
+        ("ROOFLENS machines t4 >&-", 0, ""),
+        ("ROOFLENS machines nonsuch 2>&-", 2, ""),
+        ("ROOFLENS machines nonsuch 2>/dev/full", 2, ""),
+        ("ROOFLENS machines t4 --json | (exec <&-; sleep 0.6)", 141, ""),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_at_most_a_sentence(line: str, code: int, sentence: str) -> None:
+    assert told_by_a_shell(line) == (code, f"rooflens: {sentence}\n" if sentence else "")
+
+
+def test_characters_that_the_terminal_cannot_write_are_escaped() -> None:
+    code, said = told_by_a_shell("ROOFLENS models nons\u00fcch", **C_LOCALE)
+    assert (code, said.startswith("rooflens: unknown model 'nons"), "Traceback" in said) == (2, True, False)
+    dash = "from rooflens import cli; cli._open_streams(); print(chr(0x2014))"
+    assert told_by_a_shell(f"{shlex.quote(sys.executable)} -c {shlex.quote(dash)}", **C_LOCALE) == (0, "")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
@@ -42,6 +45,13 @@ class Verbs(click.Group):
             raise click.UsageError(f"no such verb {cmd_name!r}; {hint}", ctx)
         return _loaded(VERBS[cmd_name][0])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """The verb's answer, or 141 when nobody reads it any more: click would exit 1, which here means no."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return 141
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs, from the table."""
         with formatter.section("Verbs"):
@@ -62,7 +72,8 @@ def _loaded(module: str) -> click.Command:
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --batch 16",
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong use, 130 interrupted.\n\n"
+    "Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --batch 16",
 )
 @click.version_option(__version__, prog_name="rooflens")
 def group() -> None:
@@ -70,12 +81,33 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs one command line and exits: 0 done, 1 the answer is no, 2 wrong use, 130 interrupted."""
+    """Runs one command line and exits: 0 done, 1 the answer is no, 2 wrong use, 130 interrupted, as shells say it.
+
+    141, as shells say it too, when the reader of our output went away.
+    """
+    _open_streams()
     try:
         sys.exit(_run(arguments))
-    except BrokenPipeError:  # the reader of our output went away, as `| head -1` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    finally:
+        _settle(sys.stdout)
+
+
+def _open_streams() -> None:
+    """A closed stream swallows what it is told; a character that a stream cannot write is escaped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _settle(stream: TextIO) -> None:
+    """What could not be written is dropped, so that the interpreter does not try again as it leaves."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -90,10 +122,15 @@ def _run(arguments: list[str] | None) -> int:
         return _say("stopped; files written so far are whole", 130)
     except MemoryError:
         return _say("out of memory; try smaller sizes (--quick)", 2)
+    except BrokenPipeError:  # the reader of our output went away, as `| head -1` does
+        return 141
+    except OSError as error:  # files have their own sentences, so this was the output
+        return _say(f"cannot write {error.filename or 'the output'}: {(error.strerror or str(error)).lower()}", 2)
     return code if isinstance(code, int) else 0
 
 
 def _say(sentence: str, code: int) -> int:
     if sentence:
-        click.echo(f"rooflens: {sentence}", err=True)
+        with suppress(OSError):  # nobody can be told
+            click.echo(f"rooflens: {sentence}", err=True)
     return code
