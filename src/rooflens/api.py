@@ -26,7 +26,7 @@ from rooflens.roofline.machines import from_accelerator, overridden
 from rooflens.roofline.math import resolve
 from rooflens.roofline.placement import Placement, conventions, placement
 from rooflens.roofline.points import Point
-from rooflens.units import whole
+from rooflens.units import LARGEST, whole
 from rooflens.workload import Mask, Operator, Phase, Step
 
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
@@ -61,8 +61,13 @@ class Question:
         for name in ("batch", "context", "prompt", "tp", "ep", "dp"):
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name)
-        if self.measured_s is not None and not self.measured_s > 0:
-            raise RooflensError(f"a measured time must be above 0 seconds, not {self.measured_s:g}")
+        for name in ("what", "weights", "kv", "math", "link"):
+            if getattr(self, name) == "":
+                raise RooflensError(f"{name} is empty; name one or leave it out")
+        if self.measured_s is not None and not 1 / LARGEST <= self.measured_s <= LARGEST:
+            raise RooflensError(
+                f"a measured time must be above 0 seconds and below {LARGEST:g}, not {self.measured_s:g}"
+            )
 
 
 @record

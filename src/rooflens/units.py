@@ -32,6 +32,7 @@ _UNITS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
 }
 _WORDS = {"s": {"min": 60.0, "h": 3600.0}}  # whole words: no prefix
 MOST = 2**53  # the largest size: doubles count to here one by one
+LARGEST = 1e30  # the largest amount or rate that is believed, and one over it the smallest
 _FAR = 1e12  # what would take more digits than this before or after the point takes an exponent
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
 
@@ -49,8 +50,8 @@ def whole(value: float, name: str, least: int = 1) -> None:
 def parse(text: str, unit: str) -> float:
     """`parse("80 GB", "B")` is 8e10; the unit must be written, and must be of the asked kind.
 
-    Raises RooflensError for a missing, unknown or wrongly cased unit, and for a number that is negative or not
-    finite: an amount or a rate is neither.
+    Raises RooflensError for a missing, unknown or wrongly cased unit, and for a number that is negative, not finite,
+    or so large or small that what is worked out from it would not be finite.
     """
     match = _NUMBER.fullmatch(text)
     if not match:
@@ -63,6 +64,10 @@ def parse(text: str, unit: str) -> float:
         raise RooflensError(f"{text!r} is not a finite number of {unit}")
     if value < 0:
         raise RooflensError(f"{text!r} is negative; an amount or a rate of {unit} is at least 0")
+    if value and not 1 / LARGEST <= value <= LARGEST:
+        raise RooflensError(
+            f"{text!r} is out of range: nothing has less than {1 / LARGEST:g} or over {LARGEST:g} {unit}"
+        )
     return value
 
 

@@ -34,9 +34,15 @@ def measuring_options(function: F) -> F:
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random data."),
         click.option("--budget-s", type=Finite(), help="Stop cleanly after this many seconds, with what was measured."),
         click.option("--dtypes", help="Only these products: fp32,fp64,bf16,fp16,int8."),
-        click.option("--layers", type=click.IntRange(1), default=6, show_default=True, help="Layers of the MiniGPT."),
-        click.option("--width", type=click.IntRange(1), default=384, show_default=True, help="Width of the MiniGPT."),
-        click.option("--heads", type=click.IntRange(1), default=6, show_default=True, help="Heads of the MiniGPT."),
+        click.option(
+            "--layers", type=click.IntRange(1, 1 << 16), default=6, show_default=True, help="Layers of the MiniGPT."
+        ),
+        click.option(
+            "--width", type=click.IntRange(1, 1 << 16), default=384, show_default=True, help="Width of the MiniGPT."
+        ),
+        click.option(
+            "--heads", type=click.IntRange(1, 1 << 16), default=6, show_default=True, help="Heads of the MiniGPT."
+        ),
         click.option("--checkpoint", help="Weights of the MiniGPT from this .safetensors file."),
     )[::-1]:
         function = option(function)

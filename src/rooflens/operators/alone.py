@@ -12,11 +12,10 @@ from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import ALONE, LAYER_NORM_FLOPS, AttentionForm, attention
 from rooflens.records import record
-from rooflens.units import whole
+from rooflens.units import LARGEST, whole
 
 Values = Mapping[str, float]
 AMOUNTS = ("flops", "bytes", "params", "weight_bytes")  # counted by somebody, so fractions may be; other keys are whole
-MOST_AMOUNT = 1e30
 _WRITTEN = re.compile(r"\s*[\w-]+\s*:\s*\w+\s*=.*|(params|weight_bytes)=.*", re.DOTALL)
 
 
@@ -106,8 +105,8 @@ def _size(text: str, key: str, value: str) -> float:
         raise RooflensError(f"{text!r}: {key}={value!r} is not a number") from None
     if key not in AMOUNTS:
         whole(size, f"{text!r}: {key}", least=0 if key == "causal" else 1)
-    elif not 0 <= size <= MOST_AMOUNT or (size == 0 and key not in ("flops", "bytes")):
-        raise RooflensError(f"{text!r}: {key}={value} is not an amount up to {MOST_AMOUNT:g}")
+    elif not 0 <= size <= LARGEST or (size == 0 and key not in ("flops", "bytes")):
+        raise RooflensError(f"{text!r}: {key}={value} is not an amount up to {LARGEST:g}")
     return size
 
 
