@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from rooflens.compare import compare
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.profile import Device, Profile
+from rooflens.roofline.profile import AttentionPoint, Device, Profile
 from rooflens.samples import median_interval
 
 
@@ -52,6 +53,29 @@ def test_more_seconds_of_launch_are_slower() -> None:
 def test_a_ceiling_of_one_profile_only_is_said() -> None:
     empty = Profile(Device("a machine", "cpu"), (), 0, "2026-01-01", 1.0)
     assert compare(profile(1), empty).changes[0].outcome == "only in old"
+
+
+def test_what_only_one_has_makes_the_verdict_ambiguous_at_best() -> None:
+    old = profile(100)
+    more = replace(old.ceilings[0], id="memory/L3/read", level="L3")
+    found = compare(old, replace(old, ceilings=(*old.ceilings, more)))
+    assert [c.outcome for c in found.changes] == ["same", "only in new"]
+    assert found.verdict == "ambiguous"
+    assert "only in new, so not judged: memory/L3/read" in found.notes
+    slower = replace(profile(50, seed=2), ceilings=(*profile(50, seed=2).ceilings, more))
+    assert compare(old, slower).verdict == "slower"
+
+
+@pytest.mark.parametrize(("times", "outcome"), [(1.0, "same"), (0.5, "faster"), (2.0, "slower")])
+def test_attention_is_compared_by_its_seconds(times: float, outcome: str) -> None:
+    def with_cell(seconds: float) -> Profile:
+        cell = AttentionPoint("fp32", 1024, 6, 384, 6, seconds, seconds, 9, 18, 0.0, samples_s=(seconds,) * 9)
+        return replace(profile(100), attention=(cell,))
+
+    found = compare(with_cell(1e-3), with_cell(1e-3 * times))
+    assert (found.changes[-1].id, found.changes[-1].outcome) == ("attention/fp32/1024", outcome)
+    assert found.changes[-1].ratio == pytest.approx(1 / times)
+    assert found.verdict == outcome
 
 
 def test_median_interval_of_twenty_samples_is_the_sixth_to_the_fifteenth() -> None:

@@ -34,7 +34,7 @@ def command(old: Path, new: Path, tolerance: float, as_json: bool) -> None:
 
 def _shown(found: Comparison) -> str:
     rows = [[c.id, _value(c.old, c), _value(c.new, c), _ratio(c), c.outcome, c.why or ""] for c in found.changes]
-    lines = [table(["ceiling", "old", "new", "speed ratio", "outcome", "why"], rows)]
+    lines = [table(["measured", "old", "new", "speed ratio", "outcome", "why"], rows)]
     return "\n".join(
         [*lines, f"verdict: {found.verdict} (tolerance {found.tolerance:g})", *(f"note: {n}" for n in found.notes)]
     )
