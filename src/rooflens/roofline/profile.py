@@ -7,7 +7,7 @@ Ceiling ids: `compute/PATH/DTYPE/burst`, `.../sustained`, `.../peak` (derived fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
@@ -15,6 +15,9 @@ from rooflens.records import html, record
 from rooflens.roofline.ceilings import Ceiling, Machine
 
 SCHEMA = "rooflens/profile/1"
+SHORTEST_S, LONGEST_S = 1e-12, 1e9  # a measured time outside of these is a damaged file
+LARGEST_SIZE, LARGEST_RATE = 1 << 40, 1e30
+RANDOM = "products and attention were measured with random data"
 METHOD = 1  # raise it when the way of measuring changes so that figures no longer compare
 
 
@@ -109,6 +112,10 @@ class GemmPoint:
     trusted: bool = True
     why_not: str | None = None
 
+    def __post_init__(self) -> None:
+        _sizes({"m": self.m, "n": self.n, "k": self.k})
+        _seconds({"time_s": self.time_s, "best_s": self.best_s}, self.samples_s)
+
 
 @record
 class AttentionPoint:
@@ -141,6 +148,16 @@ class AttentionPoint:
     kv_dtype: str | None = None
     tokens: int = 1
 
+    def __post_init__(self) -> None:
+        names = ("context", "layers", "width", "heads", "count", "batch", "tokens")
+        kv_heads = self.heads if self.kv_heads is None else self.kv_heads
+        _sizes({name: getattr(self, name) for name in names} | {"kv_heads": kv_heads})
+        _seconds({"time_s": self.time_s, "best_s": self.best_s}, self.samples_s)
+        if self.width % self.heads or self.heads % kv_heads:
+            raise ValueError(f"a width of {self.width} in {self.heads} heads ({kv_heads} kv_heads) leaves a remainder")
+        if self.overhead_s is not None and not 0 <= self.overhead_s <= LONGEST_S:
+            raise ValueError(f"overhead_s is {self.overhead_s:g}; it must be 0 or more, in seconds")
+
 
 @record
 class Profile:
@@ -172,6 +189,9 @@ class Profile:
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_rates(self.ceilings)
+
     def machine(self, name: str = "here", *, doubtful: bool = False) -> Machine:
         """The measured, trusted ceilings as a machine; derived peaks and refused figures stay behind.
 
@@ -186,9 +206,9 @@ class Profile:
             title=self.device.title,
             ceilings=kept,
             memory_bytes=self.device.memory_bytes,
-            peak_basis="dense, measured with random data",
+            peak_basis="dense, measured",
             sources=(f"measured {self.started}, method {self.method}",),
-            notes=self.notes,
+            notes=(RANDOM, *self.notes),
             compute_capability=self.device.compute_capability,
             link=next((level for level in ("nvlink", "pcie") if any(c.level == level for c in kept)), None),
         )
@@ -206,3 +226,22 @@ class Profile:
     def refused(self) -> tuple[Ceiling, ...]:
         """Measured ceilings nobody should use, each with its `why_not`."""
         return tuple(c for c in self.ceilings if c.origin == "measured" and not c.trusted)
+
+
+def check_rates(ceilings: Iterable[Ceiling]) -> None:
+    """Raises ValueError for a ceiling that no machine has; 0 means that there is no such path."""
+    for c in ceilings:
+        if c.value and not SHORTEST_S <= c.value <= LARGEST_RATE:
+            raise ValueError(f"the ceiling {c.id} is {c.value:g} {c.unit}; no machine has that")
+
+
+def _sizes(found: Mapping[str, int]) -> None:
+    for name, value in found.items():
+        if not 1 <= value <= LARGEST_SIZE:
+            raise ValueError(f"{name} is {value:.3g}; it must be 1 or more and below a million million")
+
+
+def _seconds(found: Mapping[str, float], samples_s: Iterable[float]) -> None:
+    for name, value in (*found.items(), *(("a sample of samples_s", s) for s in samples_s)):
+        if not SHORTEST_S <= value <= LONGEST_S:
+            raise ValueError(f"{name} is {value:g}; a measured time is at least a picosecond, in seconds")
