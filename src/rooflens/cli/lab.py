@@ -18,8 +18,9 @@ from rooflens.cli.options import Finite, json_flag, lang
 from rooflens.cli.printing import bar, emit, say, table
 from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
-from rooflens.lab.interpretation import Other
-from rooflens.lab.run import Request, keep, lab, writable
+from rooflens.lab.pairing import Other
+from rooflens.lab.run import Request, keep, lab
+from rooflens.lab.staging import writable
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent, show
 
@@ -43,7 +44,7 @@ COMPARE = "h100-sxm5-80gb"
     default=COMPARE,
     show_default=True,
     metavar="MACHINE",
-    help="A chip (attainable) or a profile.json (achieved).",
+    help="A chip (attainable), or a profile.json or lab folder (achieved).",
 )
 @click.option("--price-per-hour", type=Finite(0), help="Price of this machine, for the cost of the run.")
 @click.option(
@@ -67,10 +68,10 @@ def command(
     durations_s: dict[str, float] = {}
     other, progress, kept = _other(compare), bar(durations_s), Kept()
     profile = artefacts.profile(given) if given else _measured(out, measuring, progress, kept)
-    request = Request(out, _command(), other, lang, price_per_hour, added, durations_s)
-    answer = lab(request, profile, lambda name, fraction: progress(name, 0.95 + 0.05 * fraction))
     if not given:
         remember(profile)
+    request = Request(out, _command(), other, lang, price_per_hour, added, durations_s)
+    answer = lab(request, profile, lambda name, fraction: progress(name, 0.95 + 0.05 * fraction))
     if as_json:
         emit(artefacts.to_json(answer))
     else:
@@ -96,11 +97,17 @@ def _measured(out: Path, measuring: dict[str, Any], progress: Callable[[str, flo
 
 
 def _other(compare: str) -> Other:
-    name = compare.partition(",")[0]
-    if name.endswith(".json"):
-        profile = artefacts.profile(Path(name))
-        return Other(profile.machine(profile.device.name), profile)
-    return Other(machine(compare))
+    """A chip, or a measured machine, whose figures nobody may override: what it achieved would not follow."""
+    name, *assignments = (part.strip() for part in compare.split(","))
+    if not name.endswith(".json") and not (Path(name) / "profile.json").is_file():
+        return Other(machine(compare))
+    if assignments:
+        raise RooflensError(
+            f"--compare {compare}: {name} was measured, so {', '.join(assignments)} cannot be laid over it; "
+            "leave that out, or compare with a chip"
+        )
+    profile = artefacts.profile(Path(name))
+    return Other(profile.machine(profile.device.name), profile)
 
 
 def _command() -> str:
@@ -109,11 +116,14 @@ def _command() -> str:
 
 def _show(answer: dict[str, Any]) -> None:
     folder = Path(answer["folder"])
-    emit((folder / "interpretation.md").read_text())
+    emit(artefacts.read_text(folder / "interpretation.md"))
     emit(_cells(artefacts.read_json(folder / "decode_attention.json")["cells"]) + "\n")
     for check in answer["checks"]:
         emit(f"{check['state']:>15}  {check['name']}: {check['why']}")
-    emit(f"\nartefacts: {folder}/  (open roofline.png)")
+    drawn = (folder / "roofline.png").is_file()
+    emit(f"\nartefacts: {folder}/  ({'open roofline.png' if drawn else 'no picture: no trusted roof to draw'})")
+    if "set_aside" in answer:
+        emit(answer["set_aside"])
 
 
 def _cells(cells: list[dict[str, Any]]) -> str:
@@ -121,7 +131,7 @@ def _cells(cells: list[dict[str, Any]]) -> str:
     rows = [
         [
             f"{c['dtype']} S={c['context']}", show(c["time_s"], "s"), str(c["count"]),
-            show(c["achieved_bytes_per_s"], "B/s"), percent(c["share_of_attainable"]), percent(c["share_of_peak"]),
+            show(c["achieved_bytes_per_s"], "B/s"), _share(c, "share_of_attainable"), _share(c, "share_of_peak"),
             c["regime"] if c["trusted"] else f"not trusted: {c['why_not']}",
         ]
         for c in cells
@@ -129,3 +139,7 @@ def _cells(cells: list[dict[str, Any]]) -> str:
     return table(
         ["decode attention", "median", "repetitions", "cache read at", "of attainable", "of peak", "regime"], rows
     )
+
+
+def _share(cell: dict[str, Any], field: str) -> str:
+    return percent(cell[field]) if field in cell else "-"

@@ -8,7 +8,9 @@ from typing import Literal
 from rooflens.lab.choose import to_draw
 from rooflens.lab.observe import Observation
 from rooflens.lab.sections import share_of
+from rooflens.measure.backends.torch_cpu import INSTRUCTIONS, native_path
 from rooflens.records import record
+from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent
 
@@ -49,19 +51,46 @@ def checks(
 
 
 def _products(profile: Profile) -> Check:
+    """Impossible only for want of arithmetic or of a known peak: what another run could mend is not met."""
     name = f"GEMM in at least {ENOUGH_DTYPES} dtypes within 30 % of the datasheet"
     roofs = profile.machine().find("compute", mode="burst")
-    measured = dict.fromkeys(c.dtype or "" for c in roofs)
     shares = {c.dtype: found[1] for c in roofs if (found := share_of(profile, c.path or "", c.dtype or ""))}
     said = ", ".join(f"{dtype} {percent(share)}" for dtype, share in shares.items()) or "none with a known peak"
-    near = [dtype for dtype, share in shares.items() if share >= NEAR_PEAK]
-    if len(near) >= ENOUGH_DTYPES:
+    if sum(share >= NEAR_PEAK for share in shares.values()) >= ENOUGH_DTYPES:
         return Check(name, "met", said)
-    lacking = "; ".join(s for s in profile.skipped if "product" not in s)
-    if len(measured) < ENOUGH_DTYPES or len(shares) < ENOUGH_DTYPES:
-        only = f"{len(measured)} dtypes could be measured, {len(shares)} with a known peak: {said}"
-        return Check(name, "impossible here", f"{only}. {lacking}".strip())
-    return Check(name, "not met", said)
+    have = in_hardware(profile)
+    if len(have) < ENOUGH_DTYPES:
+        return Check(name, "impossible here", f"{said}; arithmetic in hardware: {', '.join(have)}")
+    lacking = [why for dtype in have if (why := _unmeasured(profile, dtype))]
+    low = any(share < NEAR_PEAK for share in shares.values())
+    if lacking or low or len(shares) >= ENOUGH_DTYPES:
+        return Check(name, "not met", "; ".join([said, *lacking]))
+    unknown = ", ".join(dtype for dtype in have if dtype not in shares)
+    return Check(name, "impossible here", f"{said}; the peak of {unknown} is not known")
+
+
+def in_hardware(profile: Profile) -> list[str]:
+    """The dtypes this machine has arithmetic for, not those a library emulates: by instruction set, peak, or trial."""
+    device = profile.device
+    found = {c.dtype or "": None for c in profile.ceilings if c.kind == "compute" and _is_real(c, device.kind)}
+    narrow = [d for d in INSTRUCTIONS if device.kind == "cpu" and native_path(d, device.isa)[1]]
+    always = ("fp32", "fp64") if device.kind == "cpu" else ("fp32", "fp64", "fp16")
+    return list(dict.fromkeys((*always, *found, *narrow)))
+
+
+def _is_real(c: Ceiling, kind: str) -> bool:
+    """A GPU has no emulated products; of a processor's, only the peak tells."""
+    return c.value > 0 and (kind == "gpu" or c.origin != "measured")
+
+
+def _unmeasured(profile: Profile, dtype: str) -> str | None:
+    """Why there is no trusted burst roof of a dtype that the machine has; None when there is one."""
+    if profile.machine().find("compute", dtype=dtype, mode="burst"):
+        return None
+    refused = (c for c in profile.refused() if (c.kind, c.dtype) == ("compute", dtype))
+    skipped = (s for s in profile.skipped if s.startswith(f"{dtype} "))
+    why = next((f"{dtype} not trusted: {c.why_not}" for c in refused), None) or next(skipped, None)
+    return why or f"{dtype} was not measured"
 
 
 def _contexts(seen: Sequence[Observation]) -> Check:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, memories, memory_key, roof_key
-from rooflens.lab.observe import Observation, attention_cells
+from rooflens.lab.observe import Observation, attention_cells, read_slope
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.place import BELOW_ROOF_SHARE, attainable
@@ -44,15 +44,15 @@ def _ceilings(profile: Profile) -> Iterator[Evidence]:
 def _counts(seen: Sequence[Observation]) -> Iterator[Evidence]:
     for o, _ in attention_cells(seen):
         for field, value, unit in (("flops", o.cost.total_flops, "FLOP"), ("kv_bytes", o.cost.kv_bytes, "B")):
-            said = f"{o.point.name} needs {show(float(value), unit)} ({field})"
+            said = f"{o.name} needs {show(float(value), unit)} ({field})"
             yield Evidence(said, ATTENTION, cell_key(seen, o, field), float(value), deterministic=True)
-        intensity, key = o.point.intensity_flops_per_byte, cell_key(seen, o, "intensity_flops_per_byte")
-        said = f"{o.point.name} has an intensity of {intensity:.3f} FLOP/B"
+        intensity, key = o.intensity_flops_per_byte, cell_key(seen, o, "intensity_flops_per_byte")
+        said = f"{o.name} has an intensity of {intensity:.3f} FLOP/B"
         yield Evidence(said, ATTENTION, key, intensity, deterministic=True)
 
 
 def _achieved(seen: Sequence[Observation]) -> Iterator[Evidence]:
-    for o, _ in attention_cells(seen):
+    for o in (o for o, _ in attention_cells(seen) if o.trusted):
         said = (
             f"{o.point.name} achieved {show(o.point.flops_per_s, 'FLOP/s')}, {percent(o.point.share_of_peak)} of peak"
         )
@@ -117,14 +117,14 @@ def claims(profile: Profile, seen: Sequence[Observation]) -> dict[str, list[str]
 def negative_test(profile: Profile, seen: Sequence[Observation]) -> dict[str, Any]:
     """A claim that must fail: that better code alone brings decode attention to half of the GEMM roof."""
     machine, cells = profile.machine(), [o for o in seen if o.attention]
-    roofs = machine.find("compute", dtype=cells[0].point.dtype) if cells else []
-    if not roofs or not machine.find("memory", level="main"):
+    roofs = machine.find("compute", dtype=_math(cells[0])) if cells else []
+    if not roofs or not read_slope(machine):
         return {
             "claim": "decode attention can reach half of the GEMM roof",
             "refuted": None,
             "why": "no roof to test it",
         }
-    dtype, intensity = cells[0].point.dtype, cells[0].point.intensity_flops_per_byte or 0.0
+    dtype, intensity = _math(cells[0]), cells[0].intensity_flops_per_byte
     share = attainable(machine, dtype, intensity) / machine.compute(dtype).value
     return {
         "claim": f"better code alone brings batch-1 decode attention to half of the {dtype} GEMM roof",
@@ -133,6 +133,10 @@ def negative_test(profile: Profile, seen: Sequence[Observation]) -> dict[str, An
         "attainable_share": share,
         "why": f"at {intensity:.2f} FLOP/B the memory slope allows {percent(share)} of the roof, whatever the code",
     }
+
+
+def _math(seen: Observation) -> str:
+    return next(iter(seen.cost.flops))
 
 
 def _doubt(c: Ceiling) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rooflens.records import decode, record
 
+SCHEMA = "rooflens/extension/1"
 LONGEST = 4000
 
 
@@ -29,5 +30,6 @@ class Extension:
 
 
 def extension(data: Any, where: str) -> Extension:
-    """The extension of a JSON object. Raises BadFile with every fault."""
-    return decode(Extension, data, where)
+    """The extension of a JSON object, with or without its schema. Raises BadFile with every fault."""
+    marked = isinstance(data, dict) and "schema" in data
+    return decode(Extension, data, where, SCHEMA if marked else None)

@@ -5,37 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, memory_key, quoted, roof_key
-from rooflens.lab.observe import Observation, attention_cells, observations
+from rooflens.lab.observe import Observation, attention_cells
+from rooflens.lab.pairing import Other, Pair, pairing
 from rooflens.lab.sections import share_of
 from rooflens.measure.run import slower_than_fp32
 from rooflens.present.words import bare_intensity, say, share
-from rooflens.records import record
-from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.place import place, ridge
+from rooflens.roofline.place import ridge
 from rooflens.roofline.profile import AttentionPoint, Profile
 from rooflens.units import percent, show
 
 
-@record
-class Other:
-    """The machine to compare with: a datasheet (attainable), or a measured profile (achieved with achieved)."""
-
-    machine: Machine
-    profile: Profile | None = None
-
-
 def interpretation(profile: Profile, seen: Sequence[Observation], other: Other, lang: str) -> tuple[str, int]:
     """The text, and how many of its three questions found their numbers."""
+    pair, unanswered = pairing(seen, other, lang), say("lab.unanswered", lang)
+    compared = _comparison(profile, seen, pair, other, lang) if isinstance(pair, Pair) else None
     paragraphs = [
-        _products(profile, seen, lang),
-        _attention(seen, lang),
-        _comparison(profile, seen, other, lang),
+        ("lab.products", _products(profile, seen, lang), unanswered),
+        ("lab.attention", _attention(seen, lang), unanswered),
+        ("lab.comparison", compared, pair if isinstance(pair, str) else ""),
     ]
-    titles = ("lab.products", "lab.attention", "lab.comparison")
     parts = [f"# {say('lab.title', lang, machine=profile.device.title)}", *_warnings(profile, lang)]
-    for title, text in zip(titles, paragraphs, strict=True):
-        parts += [f"## {say(title, lang)}", text or say("lab.unanswered", lang)]
-    return "\n\n".join(parts) + "\n", sum(1 for text in paragraphs if text)
+    for title, text, why_not in paragraphs:
+        parts += [f"## {say(title, lang)}", text or why_not]
+    return "\n\n".join(parts) + "\n", sum(1 for _, text, _ in paragraphs if text)
 
 
 def _warnings(profile: Profile, lang: str) -> Iterator[str]:
@@ -47,18 +39,21 @@ def _warnings(profile: Profile, lang: str) -> Iterator[str]:
 
 def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str | None:
     """Where GEMM lands under its roof and why."""
-    best = max((o for o in seen if o.gemm and o.trusted), key=lambda o: o.point.flops_per_s, default=None)
-    if best is None or best.gemm is None:
+    machine = profile.machine()
+    products = [(o, o.gemm) for o in seen if o.gemm and o.trusted]
+    under_a_roof = [(o, g) for o, g in products if machine.find("compute", dtype=g.dtype, path=g.path)]
+    if not under_a_roof:
         return None
-    machine, dtype, path = profile.machine(), best.gemm.dtype, best.gemm.path
+    best, gemm = max(under_a_roof, key=lambda pair: pair[0].point.flops_per_s)
+    dtype, path = gemm.dtype, gemm.path
     peak, roof = share_of(profile, path or "", dtype), machine.compute(dtype, path)
     roof_at = roof_key(profile, path, dtype, f"{roof.mode}.{'value' if roof.best is None else 'best'}")
     slope_at = memory_key(profile, machine.memory("read").id)
     values = {
         "dtype": dtype,
         "rate": show(best.point.flops_per_s, "FLOP/s"),
-        "rate_key": quoted(PEAKS, f"products[{profile.gemms.index(best.gemm)}].time_s"),
-        "shape": f"{best.gemm.m} x {best.gemm.n} x {best.gemm.k}",
+        "rate_key": quoted(PEAKS, f"products[{profile.gemms.index(gemm)}].time_s"),
+        "shape": f"{gemm.m} x {gemm.n} x {gemm.k}",
         "intensity": bare_intensity(best.point.intensity_flops_per_byte or 0.0),
         "ridge": bare_intensity(ridge(machine, dtype, path)),
         "ridge_key": f"{quoted(PEAKS, roof_at)} / {quoted(BANDWIDTH, slope_at)}",
@@ -93,19 +88,13 @@ def _attention(seen: Sequence[Observation], lang: str) -> str | None:
     return " ".join(sentences)
 
 
-def _comparison(profile: Profile, seen: Sequence[Observation], other: Other, lang: str) -> str | None:
+def _comparison(profile: Profile, seen: Sequence[Observation], pair: Pair, other: Other, lang: str) -> str:
     """The same operator on another machine: a ratio of rates beside the ratio of bandwidths."""
-    cells = [(o, cell) for o, cell in attention_cells(seen) if o.trusted]
-    if not cells or not other.machine.find("memory", level="main"):
-        return None
-    mine, cell = cells[-1]
-    rate = _theirs(mine, cell, other)
-    if rate is None:
-        return None
+    mine, rate = pair.mine, pair.theirs_flops_per_s
     theirs, ours = other.machine.memory("read"), profile.machine().memory("read")
     ratio, bandwidths = rate / mine.point.flops_per_s, theirs.value / ours.value
     text = say(
-        f"lab.comparison.{'achieved' if other.profile else 'attainable'}", lang, **_numbers(mine, cell, seen),
+        f"lab.comparison.{'achieved' if other.profile else 'attainable'}", lang, **_numbers(mine, pair.cell, seen),
         other=other.machine.title, theirs=show(rate, "FLOP/s"), ratio=f"{ratio:.3g}", bandwidths=f"{bandwidths:.3g}",
         their_bandwidth=show(theirs.value, "B/s"), origin=theirs.origin,
         my_bandwidth_key=quoted(BANDWIDTH, memory_key(profile, ours.id)),
@@ -113,21 +102,6 @@ def _comparison(profile: Profile, seen: Sequence[Observation], other: Other, lan
     gap = ratio / bandwidths
     verdict = "lab.comparison.same" if 0.8 <= gap <= 1.25 else "lab.comparison.off"
     return f"{text} {say(verdict, lang, gap=f'{gap:.3g}')}"
-
-
-def _theirs(mine: Observation, cell: AttentionPoint, other: Other) -> float | None:
-    """Achieved at equal S and dtype where it was measured; else attainable from the same cost."""
-    if other.profile is not None:
-        found = [(o, c) for o, c in attention_cells(observations(other.profile)) if o.trusted]
-        equal = (o for o, c in found if (c.dtype, c.context, c.layers, c.width) == _shape(cell))
-        return next((o.point.flops_per_s for o in equal), None)
-    if not other.machine.has(mine.point.dtype):
-        return None
-    return place(mine.point.name, mine.cost, other.machine).attainable_flops_per_s
-
-
-def _shape(cell: AttentionPoint) -> tuple[str, int, int, int]:
-    return cell.dtype, cell.context, cell.layers, cell.width
 
 
 def _numbers(seen: Observation, cell: AttentionPoint, every: Sequence[Observation]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rooflens import workload
 from rooflens.dtypes import dtype
+from rooflens.errors import RooflensError
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Cost
 from rooflens.records import record
@@ -17,24 +18,44 @@ from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
 
 @record
 class Observation:
-    """One measured operator: what it needed and where it landed, its data coming from main memory."""
+    """One measured operator: what it needed and where it landed, its data coming from main memory.
 
-    point: Point
+    placed: absent where no trusted memory slope or no trusted roof of its dtype places it; its counts need none.
+    """
+
+    name: str
     cost: Cost
     achieved_bytes_per_s: float
     trusted: bool
+    placed: Point | None = None
     attention: AttentionPoint | None = None
     gemm: GemmPoint | None = None
     why_not: str | None = None
 
+    @property
+    def point(self) -> Point:
+        """Where it landed. Raises RooflensError for one that is not placed (and so not trusted)."""
+        if self.placed is None:
+            raise RooflensError(f"{self.name} is not placed: {self.why_not}")
+        return self.placed
+
+    @property
+    def intensity_flops_per_byte(self) -> float:
+        """FLOPs over all bytes moved, as counted."""
+        return float(self.cost.total_flops) / float(self.cost.bytes)
+
 
 def observations(profile: Profile) -> tuple[Observation, ...]:
-    """The operators of a profile, products first, then decode attention by dtype and context."""
+    """The operators of a profile: products that can be placed, then all attention, by dtype and context."""
     machine = profile.machine()
     gemms = (_gemm(g, machine) for g in profile.gemms)
     ways = profile.device.kind == "gpu"
-    cells = (_attention(a, machine, ways=ways) for a in profile.attention)
-    return (*(g for g in gemms if g), *(a for a in cells if a))
+    return (*(g for g in gemms if g), *(_attention(a, machine, ways=ways) for a in profile.attention))
+
+
+def read_slope(machine: Machine) -> bool:
+    """Whether this machine has a slope to set a read from main memory under."""
+    return any(c.access in ("read", None) and c.value > 0 for c in machine.find("memory", level="main"))
 
 
 def attention_cells(seen: Sequence[Observation]) -> list[tuple[Observation, AttentionPoint]]:
@@ -63,11 +84,13 @@ def gemm_cost(gemm: GemmPoint) -> Cost:
     return alone(f"gemm:M={gemm.m},K={gemm.k},N={gemm.n}").cost(workload.precision(dtype(gemm.dtype)))
 
 
-def _attention(cell: AttentionPoint, machine: Machine, *, ways: bool) -> Observation | None:
-    cost = attention_cost(cell)
-    point = _placed(attention_name(cell, ways=ways), cost, machine, cell.time_s, cell.overhead_s)
+def _attention(cell: AttentionPoint, machine: Machine, *, ways: bool) -> Observation:
+    cost, name = attention_cost(cell), attention_name(cell, ways=ways)
+    point = _placed(name, cost, machine, cell.time_s, cell.overhead_s)
     rate = float(cost.kv_bytes) / cell.time_s
-    return Observation(point, cost, rate, cell.trusted, attention=cell, why_not=cell.why_not) if point else None
+    lacking = None if point else f"no trusted memory slope or no trusted {cell.dtype} roof to set it against"
+    why_not = "; ".join(filter(None, (cell.why_not, lacking))) or None
+    return Observation(name, cost, rate, cell.trusted and point is not None, point, attention=cell, why_not=why_not)
 
 
 def _gemm(gemm: GemmPoint, machine: Machine) -> Observation | None:
@@ -75,7 +98,7 @@ def _gemm(gemm: GemmPoint, machine: Machine) -> Observation | None:
     name = f"GEMM {gemm.dtype} {gemm.m}x{gemm.n}x{gemm.k}" if gemm.name.startswith("gemm") else gemm.name
     point = _placed(name, cost, machine, gemm.time_s)
     rate = float(cost.bytes) / gemm.time_s
-    return Observation(point, cost, rate, gemm.trusted, gemm=gemm, why_not=gemm.why_not) if point else None
+    return Observation(name, cost, rate, gemm.trusted, point, gemm=gemm, why_not=gemm.why_not) if point else None
 
 
 def _placed(name: str, cost: Cost, machine: Machine, time_s: float, launch_s: float | None = None) -> Point | None:
@@ -83,6 +106,6 @@ def _placed(name: str, cost: Cost, machine: Machine, time_s: float, launch_s: fl
 
     launch_s: the same calls over one cached token, measured beside it.
     """
-    if not machine.find("memory", level="main") or not machine.has(next(iter(cost.flops))):
+    if not read_slope(machine) or not machine.has(next(iter(cost.flops))):
         return None
     return place(name, cost, machine, time_s, launch_s)

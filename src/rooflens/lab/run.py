@@ -1,44 +1,49 @@
 """A whole lab: a profile (measured now, or given) -> every artefact, whole, with a manifest.
 
-Files are written into a hidden folder beside each other and moved into place at the end, so a run that fails or is
-interrupted never touches an older good one; what it had is kept in `partial/`.
+Files are written into a hidden folder beside each other and moved into place at the end, so a run that fails, is
+interrupted or cannot be trusted never touches an older good one; what it had is kept in `partial/`.
 """
 
 from __future__ import annotations
 
-import json
 import platform
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from rooflens import __version__, artefacts
+from rooflens.errors import RooflensError
 from rooflens.lab import evidence as contract
 from rooflens.lab.checks import Check, checks
 from rooflens.lab.choose import to_draw
+from rooflens.lab.extension import SCHEMA as EXTENSION_SCHEMA
 from rooflens.lab.extension import Extension
-from rooflens.lab.interpretation import Other, interpretation
+from rooflens.lab.interpretation import interpretation
 from rooflens.lab.observe import Observation, observations
+from rooflens.lab.pairing import Other
 from rooflens.lab.sections import bandwidth, decode_attention, device_query, peak_flops
+from rooflens.lab.staging import (
+    ARTEFACTS,
+    EXTENSION,
+    MANIFEST,
+    NONE_NOTICED,
+    PROFILE,
+    Staged,
+    standing,
+    usable,
+)
 from rooflens.present.plot import draw, render
 from rooflens.present.scene import compose
 from rooflens.records import encode, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
+from rooflens.roofline.profile import LARGEST_RATE, Profile, check_rates
 from rooflens.roofline.profile import SCHEMA as PROFILE_SCHEMA
-from rooflens.roofline.profile import Profile
 
 SCHEMA = "rooflens/lab/1"
 ROOFLINE_SCHEMA = "rooflens/roofline/1"
-PROFILE = "profile.json"
-PARTIAL, STAGING = "partial", ".staging"
-ARTEFACTS = (
-    "device_query.json", "peak_flops.json", "bandwidth.json", "decode_attention.json",
-    "roofline.json", "roofline.png", "roofline.svg", "interpretation.md", PROFILE,
-)  # fmt: skip
+LEAST_INTENSITY, MOST_INTENSITY = 1e-12, 1e12
 
 
 @record
@@ -61,56 +66,69 @@ class Roofline:
     machine: Machine
     points: tuple[Point, ...]
 
-
-@dataclass(slots=True)
-class Staged:
-    """The files of one run, in their hidden folder until they are whole."""
-
-    out: Path
-    folder: Path = field(init=False)
-
     def __post_init__(self) -> None:
-        self.folder = self.out / STAGING
-        with suppress(OSError):
-            shutil.rmtree(self.folder)
-
-    def put(self, name: str, content: bytes) -> None:
-        """Writes one file of the run."""
-        artefacts.write_bytes(self.folder / name, content)
-
-    def publish(self, *, complete: bool) -> Path:
-        """Moves the files into place: into `out`, or into `out/partial` when an older complete run stands there."""
-        keep = not complete and _complete(self.out)
-        target = self.out / PARTIAL if keep else self.out
-        target.mkdir(parents=True, exist_ok=True)
-        for file in sorted(self.folder.iterdir(), key=lambda f: f.name == "manifest.json"):
-            file.replace(target / file.name)
-        self.folder.rmdir()
-        return target
+        check_rates(self.machine.ceilings)
+        for point in self.points:
+            intensity = point.intensity_flops_per_byte
+            if intensity and not LEAST_INTENSITY <= intensity <= MOST_INTENSITY:
+                raise ValueError(f"{point.name!r} has an intensity of {intensity:g} FLOP/B; no operator has that")
+            if not all(0 <= rate <= LARGEST_RATE for rate in (point.flops_per_s, point.attainable_flops_per_s)):
+                raise ValueError(f"{point.name!r} has a rate of {point.flops_per_s:g} FLOP/s; no machine has that")
 
 
 def lab(request: Request, profile: Profile, progress: Callable[[str, float], None]) -> dict[str, Any]:
-    """Writes every artefact of a profile and returns the contract. Raises RooflensError when the folder is no good."""
-    staged, seen = Staged(request.out), observations(profile)
-    progress("roofline", 0.0)
-    drawn = _write_roofline(staged, profile, seen, request.lang)
-    progress("interpretation", 0.7)
-    text, answered = interpretation(profile, seen, request.other, request.lang)
-    staged.put("interpretation.md", text.encode())
-    _write_sections(staged, profile, seen)
-    missing = [name for name in ARTEFACTS if not (staged.folder / name).is_file()]
-    done = checks(profile, seen, drawn, answered, missing)
-    staged.put("manifest.json", _json(manifest(request, profile, staged, done)))
-    folder = staged.publish(complete=profile.complete)
+    """Writes every artefact of a profile and returns the contract.
+
+    Raises RooflensError when the folder is no good. Whatever fails, the profile and all that was whole stay.
+    """
+    staged = Staged(request.out)
+    try:
+        staged.put(PROFILE, artefacts.to_json(profile, PROFILE_SCHEMA).encode())
+        seen = observations(profile)
+        done = _write(staged, request, profile, seen, progress)
+        folder = staged.publish(standing(profile))
+    except RooflensError as error:
+        kept = staged.rescue()
+        raise RooflensError(f"{error}\nwhat was written before is kept in {kept}/" if kept else str(error)) from error
+    except BaseException:
+        staged.rescue()
+        raise
     progress("written", 1.0)
     return answer(request, profile, seen, done, folder)
 
 
 def keep(out: Path, profile: Profile) -> Path:
-    """What an interrupted run had measured, written whole where it harms nothing."""
+    """What an interrupted run had measured, written where no manifest of another run stands. Returns the folder."""
     staged = Staged(out)
-    staged.put(PROFILE, artefacts.to_json(profile, PROFILE_SCHEMA).encode())
-    return staged.publish(complete=False)
+    try:
+        staged.put(PROFILE, artefacts.to_json(profile, PROFILE_SCHEMA).encode())
+    except BaseException:
+        staged.drop()
+        raise
+    return staged.rescue() or out
+
+
+def _write(
+    staged: Staged,
+    request: Request,
+    profile: Profile,
+    seen: Sequence[Observation],
+    progress: Callable[[str, float], None],
+) -> tuple[Check, ...]:
+    """Every artefact but the profile, the manifest last; returns the checks."""
+    _write_sections(staged, profile, seen)
+    if request.extension:
+        staged.put(EXTENSION, artefacts.to_json(request.extension, EXTENSION_SCHEMA).encode())
+    progress("roofline", 0.0)
+    drawn = _write_roofline(staged, profile, seen, request.lang)
+    progress("interpretation", 0.7)
+    text, answered = interpretation(profile, seen, request.other, request.lang)
+    staged.put("interpretation.md", text.encode())
+    wanted = (*ARTEFACTS, EXTENSION) if request.extension else ARTEFACTS
+    missing = [name for name in wanted if not (staged.folder / name).is_file()]
+    done = checks(profile, seen, drawn, answered, missing)
+    staged.put(MANIFEST, _json(manifest(request, profile, staged, done)))
+    return done
 
 
 def answer(
@@ -124,6 +142,8 @@ def answer(
         "machine": profile.device.title,
         "folder": str(folder),
         "complete": profile.complete,
+        "usable": usable(profile),
+        **_set_aside(request.out, profile, folder),
         "conventions": {"peaks": "dense", "attention": "single token, causal, flash-like counting", "unit": "SI"},
         "evidence": encode(contract.evidence(profile, seen)),
         "assumptions": contract.assumptions(profile),
@@ -134,6 +154,15 @@ def answer(
         "checks": encode(tuple(done)),
         **({"student_extension": encode(request.extension)} if request.extension else {}),
     }
+
+
+def _set_aside(out: Path, profile: Profile, folder: Path) -> dict[str, str]:
+    """Why the run does not stand in the folder that was asked for; nothing when it does."""
+    if folder == out:
+        return {}
+    worth = standing(profile)
+    why = "was disturbed" if worth else "is incomplete" if not profile.complete else "has no trusted roof and slope"
+    return {"set_aside": f"this run {why}; the better one in {out} was left as it is, and this one is in {folder}"}
 
 
 def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[Check]) -> dict[str, Any]:
@@ -147,13 +176,12 @@ def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[
         "duration_s": profile.duration_s,
         "durations_s": dict(request.durations_s),
         "complete": profile.complete,
+        "usable": usable(profile),
         "versions": {"rooflens": __version__, "python": platform.python_version(), **profile.versions},
         "machine": profile.device.title,
-        "contention": profile.contention or "none noticed",
-        "throttle": profile.throttle or "none noticed",
-        "files": {
-            name: artefacts.sha256(staged.folder / name) for name in ARTEFACTS if (staged.folder / name).is_file()
-        },
+        "contention": profile.contention or NONE_NOTICED,
+        "throttle": profile.throttle or NONE_NOTICED,
+        "files": {name: artefacts.sha256(staged.folder / name) for name in staged.made},
         "checks": encode(tuple(done)),
         **({"price_usd_per_hour": request.price_per_hour, "cost_usd": cost} if cost is not None else {}),
     }
@@ -188,22 +216,7 @@ def _write_sections(staged: Staged, profile: Profile, seen: Sequence[Observation
     staged.put("peak_flops.json", _json(peak_flops(profile)))
     staged.put("bandwidth.json", _json(bandwidth(profile)))
     staged.put("decode_attention.json", _json(decode_attention(profile, seen)))
-    staged.put(PROFILE, artefacts.to_json(profile, PROFILE_SCHEMA).encode())
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
     return artefacts.to_json(dict(content)).encode()
-
-
-def _complete(folder: Path) -> bool:
-    try:
-        found = json.loads((folder / "manifest.json").read_text())
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and found.get("complete") is True
-
-
-def writable(out: Path) -> None:
-    """Raises RooflensError now, not after two minutes, when `out` cannot take the artefacts."""
-    artefacts.write_bytes(out / STAGING / "try", b"")
-    shutil.rmtree(out / STAGING, ignore_errors=True)

@@ -11,6 +11,7 @@ from rooflens.measure.gemm import suspects
 from rooflens.records import encode
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.place import BELOW_ROOF_SHARE
+from rooflens.roofline.points import Point
 from rooflens.roofline.profile import AttentionPoint, Gate, Profile
 
 
@@ -53,7 +54,10 @@ def bandwidth(profile: Profile) -> dict[str, Any]:
 
 
 def decode_attention(profile: Profile, seen: Sequence[Observation]) -> dict[str, Any]:
-    """Single-token attention against a pre-filled cache, cell by cell."""
+    """Single-token attention against a pre-filled cache, cell by cell.
+
+    A cell that no trusted roof places keeps its counts and times, and has no attainable rate and no shares.
+    """
     cells = attention_cells(seen)
     first = cells[0][1] if cells else None
     return {
@@ -77,17 +81,24 @@ def decode_attention(profile: Profile, seen: Sequence[Observation]) -> dict[str,
 
 
 def _cell(seen: Observation, cell: AttentionPoint) -> dict[str, Any]:
-    point = seen.point
     return {
         **encode(cell),
+        "trusted": seen.trusted,
+        **({"why_not": seen.why_not} if seen.why_not else {}),
         "flops": float(seen.cost.total_flops),
         "vector_flops": float(seen.cost.vector_flops),
         "kv_bytes": float(seen.cost.kv_bytes),
         "bytes": float(seen.cost.bytes),
-        "intensity_flops_per_byte": point.intensity_flops_per_byte,
+        "intensity_flops_per_byte": seen.intensity_flops_per_byte,
         "kv_intensity_flops_per_byte": float(seen.cost.total_flops) / float(seen.cost.kv_bytes),
-        "achieved_flops_per_s": point.flops_per_s,
+        "achieved_flops_per_s": float(seen.cost.total_flops) / cell.time_s,
         "achieved_bytes_per_s": seen.achieved_bytes_per_s,
+        **(_under_the_roof(seen.placed) if seen.placed else {}),
+    }
+
+
+def _under_the_roof(point: Point) -> dict[str, Any]:
+    return {
         "attainable_flops_per_s": point.attainable_flops_per_s,
         "share_of_attainable": point.share_of_attainable,
         "share_of_peak": point.share_of_peak,

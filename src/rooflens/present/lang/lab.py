@@ -39,6 +39,12 @@ EN: dict[str, str] = {
     "peak FLOP/s does not enter.",
     "lab.comparison.off": "The two ratios differ by a factor of {gap}: the difference is what one of them loses to "
     "overhead or code, since memory binds on both.",
+    "lab.comparison.no_cells": "This run has no trusted decode attention to compare: measure again on an idle machine.",
+    "lab.comparison.no_slope": "{other} has no known main-memory bandwidth, so nothing can be set against it.",
+    "lab.comparison.no_dtype": "{other} has no known {dtypes} rate, the only arithmetic that decode attention was measured "
+    "in here; give it as an override or compare with another machine.",
+    "lab.comparison.no_pair": "{other} has no trusted decode attention of the same shape, dtype and context as one here "
+    "({cells}); measure both in the same way.",
 }
 
 ES: dict[str, str] = {
@@ -78,6 +84,13 @@ ES: dict[str, str] = {
     "memoria limita en ambas: los FLOP/s máximos no intervienen.",
     "lab.comparison.off": "Las dos razones difieren en un factor {gap}: es lo que una de las dos pierde por sobrecarga o "
     "código, pues la memoria limita en ambas.",
+    "lab.comparison.no_cells": "Esta ejecución no tiene atención en decode fiable que comparar: mide de nuevo con la "
+    "máquina libre.",
+    "lab.comparison.no_slope": "{other} no tiene un ancho de banda de memoria principal conocido: no hay con qué comparar.",
+    "lab.comparison.no_dtype": "{other} no tiene un rendimiento {dtypes} conocido, la única aritmética en que se midió aquí "
+    "la atención en decode; dalo tras una coma o compara con otra máquina.",
+    "lab.comparison.no_pair": "{other} no tiene atención en decode fiable con la misma forma, dtype y contexto que alguna de "
+    "aquí ({cells}); mide ambas de la misma manera.",
 }
 
 VI: dict[str, str] = {
@@ -117,4 +130,10 @@ VI: dict[str, str] = {
     "trên cả hai: FLOP/s cực đại không tham gia.",
     "lab.comparison.off": "Hai tỉ lệ lệch nhau hệ số {gap}: đó là phần mà một trong hai mất vào overhead hoặc mã, vì bộ nhớ là "
     "giới hạn trên cả hai.",
+    "lab.comparison.no_cells": "Lần chạy này không có attention khi decode đáng tin để so: hãy đo lại khi máy rảnh.",
+    "lab.comparison.no_slope": "{other} không có băng thông bộ nhớ chính đã biết nên không có gì để so.",
+    "lab.comparison.no_dtype": "{other} không có tốc độ {dtypes} đã biết, kiểu số học duy nhất mà attention khi decode được đo "
+    "ở đây; hãy cho nó sau dấu phẩy hoặc so với máy khác.",
+    "lab.comparison.no_pair": "{other} không có attention khi decode đáng tin với cùng kích cỡ, dtype và ngữ cảnh như ở đây "
+    "({cells}); hãy đo cả hai theo cùng một cách.",
 }  # fmt: skip
