@@ -247,6 +247,14 @@ def test_what_a_nested_config_leaves_out_is_its_class_and_what_it_writes_as_null
     assert kinds(whole) == {"attention": 4, "ffn": 4}
 
 
+def test_what_a_nested_config_says_in_other_words_than_its_class_is_said() -> None:
+    """The class has num_local_experts 128 where files write num_experts."""
+    inner = {**LLAMA, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+    inner["model_type"] = "qwen3_moe"
+    found = models.from_config({"model_type": "internvl_chat", "llm_config": inner}, "x")
+    assert (found.letters["E"], found.letters["A"]) == (4, 2)
+
+
 def test_the_outer_config_decides_whether_the_head_is_tied() -> None:
     inner = {**LLAMA, "tie_word_embeddings": True}
     found = models.from_config({"model_type": "llava", "text_config": inner, "tie_word_embeddings": False}, "x")

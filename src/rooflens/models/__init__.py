@@ -17,6 +17,7 @@ from rooflens.models.model import Block, Choices, Model
 from rooflens.models.quantised import Stored, stored
 from rooflens.models.refused import REFUSED
 from rooflens.models.shapes import SHAPES, Shape
+from rooflens.models.spellings import same_fact
 from rooflens.models.wrappers import Unwrapped, unwrap
 
 __all__ = [
@@ -93,7 +94,8 @@ def _shape(family: str, where: str) -> Shape:
 def _config(found: Unwrapped, where: str) -> Config:
     """The language model's facts in common words, those that its file left to its class filled in."""
     defaults = _classes().get(found.family, {})
-    left = {key: value for key, value in defaults.items() if found.nested and key not in found.facts}
+    said = {other for key in found.facts for other in same_fact(key)}
+    left = {key: value for key, value in defaults.items() if found.nested and key not in said}
     return Config(common(found.family, {**left, **found.facts}), where, defaults, left)
 
 

@@ -29,6 +29,8 @@ def letters(config: Config, family: Family) -> Letters:
         found |= attention.letters(config) if family.mixer == "attention" else mla.letters(config, family)
     else:
         config.moot("heads", "kv_heads", "head_width")
+    if LOCAL not in mixers:
+        config.moot(*attention.LOCAL_HEADS.values())
     if {RECURRENT, BOTH} & set(mixers):
         found |= recurrent.letters(config, family)
     if EXPERTS in halves and family.experts:

@@ -11,6 +11,9 @@ from rooflens.operators.standard import GATED_FLOPS, ROTARY_FLOPS, attention, bi
 from rooflens.records import record
 
 _NORMS: dict[str, Normal] = {"head": "rms", "layer head": "layer", "bare head": "bare rms"}
+LOCAL_HEADS = {
+    "H": "swa_num_attention_heads", "K": "swa_num_key_value_heads", "W": "swa_head_dim", "Wv": "swa_v_head_dim",
+}  # fmt: skip
 Product = tuple[str, str, str]  # name, heads, head width
 
 
@@ -45,8 +48,7 @@ def letters(config: Config) -> dict[str, float]:
 
 def local_letters(config: Config) -> dict[str, float]:
     """The heads of local layers, where they have others."""
-    own = {"H": "swa_num_attention_heads", "K": "swa_num_key_value_heads", "W": "swa_head_dim", "Wv": "swa_v_head_dim"}
-    return {letter: float(config.size(key)) for letter, key in own.items() if config.has(key)}
+    return {letter: float(config.size(key)) for letter, key in LOCAL_HEADS.items() if config.has(key)}
 
 
 def rows(plan: Plan, form: Form = OWN) -> tuple[Row, ...]:

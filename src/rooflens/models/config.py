@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rooflens.errors import BadFile
-from rooflens.models.spellings import SPELLINGS, harmless
+from rooflens.models.spellings import SPELLINGS, harmless, same_fact
 
 LARGEST = 1 << 40
 MOST_LAYERS = 10_000
@@ -125,8 +125,7 @@ class Config:
 
     def _repeats(self, key: str, value: Any) -> bool:
         """Whether the same fact was read under another spelling, with the same value."""
-        others = (keys for keys in SPELLINGS.values() if key in keys)
-        return any(other in self.read and self.data.get(other) == value for keys in others for other in keys)
+        return any(other in self.read and self.data.get(other) == value for other in same_fact(key))
 
     def _is_size(self, key: str) -> bool:
         return type(self.data[key]) is int and self.data[key] > 0

@@ -17,6 +17,7 @@ QWEN3 = Family(qkv_bias="attention_bias", out_bias="attention_bias", head_norm="
 GLM = Family(qkv_bias="attention_bias")
 GPT2 = Family(norm="layer", gated=False, qkv_bias=True, out_bias=True, ffn_bias=True, positions="learned")
 GEMMA2 = Family(qkv_bias="attention_bias", out_bias="attention_bias", sandwich=True, pattern="LG")
+ERNIE = Family(qkv_bias="use_bias", out_bias="use_bias", ffn_bias="use_bias")
 COHERE = Family(norm="plain", qkv_bias="attention_bias", out_bias="attention_bias", parallel=True, shared_norm=True)
 XIELU = (Row("xielu", "B T, 2 -> B T", "weight", "norm", "w", 1.0, rides=True),)
 APERTUS = Family(
@@ -43,7 +44,7 @@ DENSE: dict[str, Family] = {
     "cohere": replace(COHERE, head_norm="heads if use_qk_norm"),
     "cohere2": replace(COHERE, pattern="LLLG"),
     "cwm": Family(ffn_bias="mlp_bias", pattern="GLLL"),
-    "ernie4_5": Family(qkv_bias="use_bias", out_bias="use_bias", ffn_bias="use_bias"),
+    "ernie4_5": ERNIE,
     "exaone": LLAMA,
     "exaone4": Family(head_norm="head", pattern="LLLG"),
     "falcon": Family(
@@ -94,6 +95,7 @@ DENSE: dict[str, Family] = {
         positions="learned", offset=2, final_norm="do_layer_norm_before",
     ),
     "orion": Family(norm="layer"),
+    "paddleocr_vl_text": ERNIE,
     "persimmon": Family(
         norm="layer", gated=False, qkv_bias=True, out_bias=True, ffn_bias=True, head_norm="layer head if qk_layernorm"
     ),

@@ -165,7 +165,8 @@ def _lfm2(facts: Facts) -> Facts:
         width = int(2 * width / 3)
         width = int(factor * width) if is_factor(factor) else width
         width = -(-width // multiple) * multiple
-    facts.pop("block_ff_dim", None)
+    for key in ("block_ff_dim", "conv_dim", "conv_dim_out"):  # as wide as the stream in the class
+        facts.pop(key, None)
     return {**facts, "intermediate_size": width}
 
 
@@ -220,6 +221,25 @@ def _mimo(facts: Facts) -> Facts:
     return facts
 
 
+def _step(facts: Facts) -> Facts:
+    """Key-value heads are groups; layers with experts stand in a text; local layers have heads of their own number."""
+    local, listed = _inner(facts, "attention_other_setting"), facts.pop("moe_layers_enum", None)
+    own = {
+        "num_key_value_heads": "num_attention_groups", "shared_expert_intermediate_size": "share_expert_dim",
+        "swa_num_attention_heads": "num_sliding_attention_heads",
+    }  # fmt: skip
+    facts |= {word: facts.pop(key) for word, key in own.items() if key in facts}
+    if "num_attention_heads" in local:
+        facts["swa_num_attention_heads"] = local["num_attention_heads"]
+    if "n_routed_experts" in facts:
+        facts.pop("num_local_experts", None)
+    if facts.get("use_head_wise_attn_gate") is True:
+        del facts["use_head_wise_attn_gate"]
+    if isinstance(listed, str):
+        facts["moe_layers"] = [int(part) if part.strip().isdecimal() else part for part in listed.split(",")]
+    return facts
+
+
 def _bailing_hybrid(facts: Facts) -> Facts:
     taps = facts.pop("short_conv_kernel_size", facts.get("linear_conv_kernel_dim"))
     return {**facts, "linear_conv_kernel_dim": taps}
@@ -248,5 +268,5 @@ _DIALECTS: dict[str, Callable[[Facts], Facts]] = {
     "hf_olmo": _hf_olmo, "hunyuan": _hunyuan_moe, "hunyuan_v1_moe": _hunyuan_moe, "kimi_linear": _kimi_linear,
     "jamba": _jamba, "laguna": _laguna, "lfm2": _lfm2, "llama4_text": _llama4, "mamba": _mamba1, "mamba2": _mamba2,
     "mimo_v2_flash": _mimo, "mpt": _mpt, "nemotron_h": _nemotron_h, "opt": _opt, "qwen": _qwen,
-    "recurrent_gemma": _recurrent_gemma, "starcoder2": _starcoder2, "xglm": _xglm,
+    "recurrent_gemma": _recurrent_gemma, "starcoder2": _starcoder2, "step3p5": _step, "xglm": _xglm,
 }  # fmt: skip

@@ -71,6 +71,7 @@ MOE: dict[str, Family] = {
     ),
     "minicpm3": Family(mixer="mla"),
     "minimax_m2": Family(head_norm="whole if use_qk_norm", experts=COUNTED),
+    "mistral4": DEEPSEEK,
     "mixtral": MIXTRAL,
     "olmoe": OLMO,
     "phimoe": Family(
@@ -84,5 +85,9 @@ MOE: dict[str, Family] = {
     "sarvam_mla": DEEPSEEK,
     "sarvam_moe": GLM_MOE,
     "solar_open": GLM_MOE,
+    "step3p5": Family(
+        qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", gate="head", pattern="GLLL",
+        experts=COUNTED,
+    ),
     "youtu": Family(qkv_bias="attention_bias", out_bias="attention_bias", mixer="mla"),
 }  # fmt: skip

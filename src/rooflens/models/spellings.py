@@ -53,6 +53,11 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def same_fact(key: str) -> tuple[str, ...]:
+    """All spellings of the fact that this key is one of."""
+    return next((keys for keys in SPELLINGS.values() if key in keys), (key,))
+
+
 def harmless(key: str) -> bool:
     """Whether a key changes no price."""
     exact, patterns = _harmless()

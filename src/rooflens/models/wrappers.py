@@ -24,13 +24,14 @@ WRAPPERS: dict[str, str] = {
     "lfm3_vl": "lfm3", "lighton_ocr": "qwen3", "llama4": "llama4_text", "llava": "llama", "llava_llama": "llama",
     "llava_next": "llama", "llava_next_video": "llama", "llava_onevision": "qwen2", "minicpmo": "qwen2",
     "minicpmv": "qwen2", "mistral3": "mistral", "musicflamingo": "qwen2", "nemotron_h_omni": "nemotron_h",
-    "NVLM_D": "qwen2", "omniasr": "llama", "ovis2": "qwen2", "paligemma": "gemma", "perception_lm": "llama",
-    "phi3_v": "phi3", "qianfan_ocr": "qwen3", "qwen2_5_omni": "qwen2_5_omni_text",
+    "NVLM_D": "qwen2", "omniasr": "llama", "ovis2": "qwen2", "paddleocr_vl": "paddleocr_vl_text", "paligemma": "gemma",
+    "perception_lm": "llama", "phi3_v": "phi3", "qianfan_ocr": "qwen3", "qwen2_5_omni": "qwen2_5_omni_text",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen2_audio": "qwen2",
     "qwen2_vl": "qwen2_vl_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "qwen3_asr": "qwen3",
     "qwen3_omni_moe": "qwen3_omni_moe_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
     "qwen3_vl": "qwen3_vl_text", "qwen3_vl_moe": "qwen3_vl_moe_text", "shieldgemma2": "gemma3_text",
-    "smolvlm": "llama", "video_llama_3": "qwen2", "video_llava": "llama", "vipllava": "llama", "voxtral": "llama",
+    "smolvlm": "llama", "step3p7": "step3p5", "video_llama_3": "qwen2", "video_llava": "llama", "vipllava": "llama",
+    "voxtral": "llama",
 }  # fmt: skip
 
 
