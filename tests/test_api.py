@@ -174,3 +174,13 @@ def test_a_replica_holds_whole_sequences() -> None:
 def test_a_learned_position_is_looked_up_not_multiplied() -> None:
     embedding = rooflens.place("gpt2", "h100-sxm5-80gb").operators[0]
     assert (embedding.vector_flops, embedding.bound) == (768, "memory")
+
+
+def test_a_machine_measured_by_others_is_a_machine() -> None:
+    there = rooflens.machine("measured:h200-sxm-141gb")
+    assert there.memory("read").origin == "measured"
+    assert there.memory("read").value / rooflens.machine("h200-sxm-141gb").memory("read").value == pytest.approx(
+        0.96, abs=0.02
+    )
+    with pytest.raises(RooflensError, match="unknown measured machine 'h100'"):
+        rooflens.machine("measured:h100")

@@ -87,7 +87,7 @@ def accelerator(name: str) -> Accelerator:
 
 
 def machine(on: str) -> Machine:
-    """The machine that `on` names: a catalogue id, profile.json, machine.toml or `here`, then `,NAME=VALUE` overrides.
+    """The machine that `on` names: a catalogue id, profile.json, machine.toml, `measured:ID` or `here`, then `,NAME=VALUE` overrides.
 
     Raises Unknown for a name that nothing matches, BadFile for a file that is not one of these.
     """
@@ -184,11 +184,9 @@ def _step(question: Question) -> Step:
 
 
 def _machine(name: str) -> Machine:
-    path = Path(name)
-    if name == "here":
-        return artefacts.profile(artefacts.here()).machine("here")
-    if path.suffix == ".json":
-        return artefacts.profile(path).machine(name)
+    measured, path = artefacts.profile_named(name), Path(name)
+    if measured:
+        return measured.machine(name)
     if path.suffix == ".toml":
         return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name))
     return from_accelerator(catalogue.accelerator(name))

@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rooflens.errors import BadFile, RooflensError
+from rooflens.errors import BadFile, RooflensError, Unknown
 from rooflens.records import decode, encode
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LARGEST_BYTES = 256 << 20
+MEASURED = "measured:"
+PROFILES = Path(__file__).with_name("profiles")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -108,6 +110,24 @@ def profile(path: Path) -> Profile:
     from rooflens.roofline.profile import SCHEMA, Profile
 
     return load(path / "profile.json" if path.is_dir() else path, Profile, SCHEMA)
+
+
+def shipped(id: str) -> Profile:
+    """A profile that ships with rooflens (`--on measured:ID`). Raises Unknown with near matches."""
+    known = sorted(file.stem for file in PROFILES.glob("*.json"))
+    if id not in known:
+        raise Unknown("measured machine", id, known, see=f"measured are {', '.join(known)}")
+    return profile(PROFILES / f"{id}.json")
+
+
+def profile_named(name: str) -> Profile | None:
+    """The profile that `measured:ID`, `here`, a .json file or a lab's folder names; None for any other name."""
+    if name.startswith(MEASURED):
+        return shipped(name.removeprefix(MEASURED))
+    if name == "here":
+        return profile(here())
+    path = Path(name)
+    return profile(path) if path.suffix == ".json" or (path / "profile.json").is_file() else None
 
 
 def here() -> Path:

@@ -24,7 +24,7 @@ from rooflens.lab.staging import writable
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent, show
 
-COMPARE = "h100-sxm5-80gb"
+COMPARE = "measured:h200-sxm-141gb"
 
 
 @click.command("lab", epilog="Example:  rooflens lab --quick --out my-lab --compare a100-sxm4-80gb")
@@ -99,14 +99,14 @@ def _measured(out: Path, measuring: dict[str, Any], progress: Callable[[str, flo
 def _other(compare: str) -> Other:
     """A chip, or a measured machine, whose figures nobody may override: what it achieved would not follow."""
     name, *assignments = (part.strip() for part in compare.split(","))
-    if not name.endswith(".json") and not (Path(name) / "profile.json").is_file():
+    profile = artefacts.profile_named(name)
+    if profile is None:
         return Other(machine(compare))
     if assignments:
         raise RooflensError(
             f"--compare {compare}: {name} was measured, so {', '.join(assignments)} cannot be laid over it; "
             "leave that out, or compare with a chip"
         )
-    profile = artefacts.profile(Path(name))
     return Other(profile.machine(profile.device.name), profile)
 
 
