@@ -439,3 +439,10 @@ def test_a_lab_without_a_picture_says_so_and_where_it_was_set_aside(
     assert code == 0
     assert "no picture: no trusted roof" in said
     assert f"this one is in {out / 'partial'}" in said
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_plot_takes_a_lab_folder(profile: Profile, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lab(request_to(tmp_path), profile, ignore)
+    code, said, _ = asked(capsys, "plot", tmp_path, "-o", tmp_path / "again.svg")
+    assert (code, said.strip()) == (0, str(tmp_path / "again.svg"))

@@ -22,9 +22,10 @@ from rooflens.roofline.profile import SCHEMA, Profile
 @lang
 @json_flag
 def command(file: Path, out: Path | None, lang: str, as_json: bool) -> None:
-    """Draw the roofline of a profile.json or a roofline.json."""
+    """Draw the roofline of a profile.json, a lab folder or a roofline.json."""
     from rooflens.present.plot import draw, render
 
+    file = file / "profile.json" if file.is_dir() else file
     out = out or file.with_suffix(".png")
     if out.suffix not in (".png", ".svg"):
         raise RooflensError(f"--out {out}: the name must end in .png or .svg")

@@ -55,7 +55,7 @@ def _products(profile: Profile) -> Check:
     name = f"GEMM in at least {ENOUGH_DTYPES} dtypes within 30 % of the datasheet"
     roofs = profile.machine().find("compute", mode="burst")
     shares = {c.dtype: found[1] for c in roofs if (found := share_of(profile, c.path or "", c.dtype or ""))}
-    said = ", ".join(f"{dtype} {percent(share)}" for dtype, share in shares.items()) or "none with a known peak"
+    said = ", ".join(f"{dtype} {percent(share)}" for dtype, share in shares.items()) or "no trusted roof of known peak"
     if sum(share >= NEAR_PEAK for share in shares.values()) >= ENOUGH_DTYPES:
         return Check(name, "met", said)
     have = in_hardware(profile)
