@@ -14,6 +14,7 @@ import pytest
 from rooflens import __version__, artefacts
 from rooflens.catalogue import accelerators
 from rooflens.cli import VERBS, _run
+from rooflens.errors import RooflensError
 
 PLACE = "place llama-2-7b --on a100-sxm4-80gb"
 
@@ -288,9 +289,11 @@ def test_half_a_character_is_refused_and_a_whole_pair_is_read(run, tmp_path: Pat
 
 def test_only_regular_files_are_read(run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
-    for path in ("/dev/zero", f"{tmp_path}/pipe.json", str(tmp_path)):
+    for path in ("/dev/zero", f"{tmp_path}/pipe.json"):
         told = run(f"plot {path} -o x.svg")
-        assert (told.code, "not a file" in told.err) == (2, True)
+        assert (told.code, "a device or a pipe, not a file" in told.err) == (2, True)
+    with pytest.raises(RooflensError, match="is a folder, not a file"):
+        artefacts.read_text(tmp_path)
 
 
 def told_by_a_shell(line: str, **settings: str) -> tuple[int, str]:
