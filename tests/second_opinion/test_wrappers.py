@@ -17,8 +17,8 @@ OTHER = re.compile(r"visual|vision|audio|projector|multi_modal")
 WRAPPERS = [
     "aria", "cohere2_vision", "exaone4_5", "gemma3", "gemma4", "glm4v", "got_ocr2", "idefics2", "idefics3", "internvl",
     "kimi_k25", "lfm2_vl", "llama4", "llava", "llava_next", "llava_onevision", "mistral3", "ovis2", "paligemma",
-    "qwen2_5_vl", "qwen2_vl", "qwen3_5", "paddleocr_vl", "qwen3_5_moe", "qwen3_vl", "qwen3_vl_moe", "smolvlm", "step3p7", "video_llama_3",
-    "vipllava",
+    "paddleocr_vl", "qwen2_5_vl", "qwen2_vl", "qwen3_5", "qwen3_5_moe", "qwen3_vl", "qwen3_vl_moe", "smolvlm",
+    "step3p7", "video_llama_3", "vipllava",
 ]  # fmt: skip
 
 
