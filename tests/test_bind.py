@@ -33,7 +33,7 @@ MACHINE = Machine(
 
 @st.composite
 def architectures(draw, links=False):
-    shared_out = [(8, 1), (8, 4), (8, 7), (1, 8), (2, 8), (1, 16)]  # over 8 devices, key-value heads split or replicated
+    shared_out = [(8, 1), (8, 4), (8, 7), (1, 8), (2, 8), (1, 16)]  # over 8 devices: KV heads split or replicated
     anyhow = [(kv, group) for kv in (1, 2, 8) for group in (1, 4, 7)]
     kv_heads, groups = draw(st.sampled_from(shared_out if links else anyhow))
     head_width = draw(st.sampled_from((64, 128)))

@@ -195,6 +195,7 @@ BAD = [
     ("plce", "did you mean 'place'"),
     ("machines a100", "a100-sxm4-80gb"),
     ("plot nowhere.json", "cannot read"),
+    ("plot ''", "cannot read"),
     ("diff nowhere.json nowhere.json", "cannot read"),
     ("lab --out /proc/nowhere --quick", "cannot write"),
     ("lab --profile nowhere.json", "cannot read"),

@@ -87,8 +87,9 @@ def accelerator(name: str) -> Accelerator:
 
 
 def machine(on: str) -> Machine:
-    """The machine that `on` names: a catalogue id, profile.json, machine.toml, `measured:ID` or `here`, then `,NAME=VALUE` overrides.
+    """The machine that `on` names, with `,NAME=VALUE` overrides behind it.
 
+    on: a catalogue id, the name a driver prints, profile.json or a lab's folder, machine.toml, `measured:ID`, `here`.
     Raises Unknown for a name that nothing matches, BadFile for a file that is not one of these.
     """
     name, *assignments = on.split(",")
@@ -145,7 +146,7 @@ def _answer_model(question: Question, there: Machine) -> Answer:
     built = model(question.what, question.attention, fused=question.fused, links=several)
     priced, asked = workload.suited(built, question.phase), _step(question)
     own, assumed = workload.own_dtype(priced)
-    stored = workload.precision(own, question.weights, question.kv, priced.stored)
+    stored = workload.precision(own, question.weights, question.kv, priced.stored, priced.state_dtype)
     precision, notes = resolve(stored, there, question.math)
     notes = (*priced.warnings, *(() if question.weights else assumed), *notes, *workload.beyond(priced, asked))
     operators = tuple(workload.operators(priced, asked, precision))

@@ -33,7 +33,7 @@ def command(name: str | None, weights: str | None, kv: str | None, as_json: bool
 
 def _facts(found: Model, weights: str | None, kv: str | None) -> tuple[ModelFacts, tuple[str, ...]]:
     own, assumed = workload.own_dtype(found)
-    stored = workload.precision(own, weights, kv, found.stored)
+    stored = workload.precision(own, weights, kv, found.stored, found.state_dtype)
     return models.facts(found, stored), () if weights else assumed
 
 

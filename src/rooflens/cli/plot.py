@@ -26,10 +26,10 @@ def command(file: Path, out: Path | None, lang: str, as_json: bool) -> None:
     from rooflens.present.plot import draw, render
 
     file = file / "profile.json" if file.is_dir() else file
+    roofline = _roofline(file)
     out = out or file.with_suffix(".png")
     if out.suffix not in (".png", ".svg"):
         raise RooflensError(f"--out {out}: the name must end in .png or .svg")
-    roofline = _roofline(file)
     artefacts.write_bytes(out, render(draw(roofline.machine, roofline.points, lang=lang), out.suffix[1:]))
     emit(artefacts.to_json({"written": str(out)}, "rooflens/plot/1") if as_json else str(out))
 
