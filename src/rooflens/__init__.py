@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # what typing.TYPE_CHECKING is, without loading typing: `import rooflens` costs nearly nothing
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from rooflens.api import accelerator, machine, model, place
 
 __version__ = "0.1.0"
