@@ -81,11 +81,11 @@ def quick(seed: int = 0, budget_s: float | None = None) -> Options:
         product_s=0.05,
         burst_s=1.0,
         sustained_least_s=0.7,
-        sustained_s=1.2,
+        sustained_s=1.0,
         stream_s=0.8,
         cache_s=0.3,
         launch_s=0.2,
-        cell_s=0.6,
+        cell_s=0.4,
         retry_until_s=0.0,
     )
 
