@@ -131,6 +131,20 @@ def test_tensor_parallelism_puts_the_collectives_on_the_link(run) -> None:
     assert reduced[0]["bound"] == "link"
 
 
+def test_uneven_routing_touches_fewer_experts(run) -> None:
+    line = "place mixtral-8x7b --on h100-sxm5-80gb --batch 16 --json"
+    even, uneven = (run(line + more).json["step_floor"]["bytes"] for more in ("", " --routing-skew 1.2"))  # type: ignore[index]
+    assert uneven < even
+
+
+def test_drafts_are_verified_with_the_weights_read_once(run) -> None:
+    line = "place llama-3.1-8b --on h100-sxm5-80gb --json"
+    one, four = (run(line + more).json["step_floor"] for more in ("", " --tokens 4"))
+    assert four["bytes"] == one["bytes"]  # type: ignore[index]
+    # four tokens attend to 2045, 2046, 2047 and 2048 positions: a little less than four times the work of the last
+    assert 3.99 < four["flops"] / one["flops"] < 4  # type: ignore[index]
+
+
 def test_a_ratio_above_one_is_a_finding(run) -> None:
     told = run("place gemm:M=4096,K=4096,N=4096 --on a100-sxm4-80gb --measured-s 0.0001 --json")
     assert "above the dense" in str(told.json["measured"])
@@ -167,6 +181,9 @@ BAD = [
     (f"{PLACE} --measured-s 0", "above 0"),
     (f"{PLACE} --tp 0", "0"),
     (f"{PLACE} --batch 1,2 --measured-s 1ms", "belongs to one step"),
+    (f"{PLACE} --tp 2 --ep 2", "has no experts"),
+    (f"{PLACE} --routing-skew 1", "has no experts"),
+    (f"{PLACE} --phase prefill --tokens 2", "a decode step that verifies drafts"),
     (f"{PLACE} --tp 3", "tp may be 1, 2, 4, 8, 16, 32"),
     (f"{PLACE} --fail-below mbu=0.6", "compares a measured time"),
     (f"{PLACE} --fail-below mub=0.6 --measured-s 1", "did you mean"),

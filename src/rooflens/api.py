@@ -53,12 +53,14 @@ class Question:
     tp: int = 1
     ep: int = 1
     dp: int = 1
+    routing_skew: float = 0.0
+    tokens: float = 1
     link: str | None = None
     measured_s: float | None = None
 
     def __post_init__(self) -> None:
         checked(self)
-        for name in ("batch", "context", "prompt", "tp", "ep", "dp"):
+        for name in ("batch", "context", "prompt", "tokens", "tp", "ep", "dp"):
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name)
         for name in ("what", "weights", "kv", "math", "link"):
@@ -133,7 +135,7 @@ def _answer_alone(question: Question, there: Machine) -> Answer:
 def _no_step(question: Question) -> None:
     """An operator alone has its sizes in its text: what would set a step says nothing about it, so it is refused."""
     plain = Question(question.what)
-    options = ("phase", "batch", "context", "prompt", "mask", "tp", "ep", "dp", "link")
+    options = ("phase", "batch", "context", "prompt", "mask", "tp", "ep", "dp", "link", "routing_skew", "tokens")
     given = [name for name in options if getattr(question, name) != getattr(plain, name)]
     if given:
         raise RooflensError(
@@ -145,6 +147,8 @@ def _answer_model(question: Question, there: Machine) -> Answer:
     several = max(question.tp, question.ep, question.dp) > 1
     built = model(question.what, question.attention, fused=question.fused, links=several)
     priced, asked = workload.suited(built, question.phase), _step(question)
+    if "E" not in priced.letters and (question.routing_skew or question.ep > 1):
+        raise RooflensError(f"{priced.name} has no experts, so a routing skew or ep would change nothing")
     own, assumed = workload.own_dtype(priced)
     stored = workload.precision(own, question.weights, question.kv, priced.stored, priced.state_dtype)
     precision, notes = resolve(stored, there, question.math)
@@ -174,12 +178,17 @@ def _answer(
 
 
 def _step(question: Question) -> Step:
-    how = {"mask": question.mask, "tp": question.tp, "ep": question.ep, "dp": question.dp}
+    how: dict[str, Any] = {"mask": question.mask, "tp": question.tp, "ep": question.ep, "dp": question.dp}
+    how["routing_skew"] = question.routing_skew
     context = DEFAULT_TOKENS if question.context is None else question.context
     if question.phase == "decode":
         if question.prompt is not None:
             raise RooflensError("a prompt belongs to prefill; a decode step is asked for with its context")
-        return workload.decode(question.batch, context, **how)
+        return workload.decode(question.batch, context, question.tokens, **how)
+    if question.tokens != 1:
+        raise RooflensError(
+            "several new tokens a sequence are a decode step that verifies drafts; prefill has its prompt"
+        )
     prompt = context if question.prompt is None else question.prompt
     return workload.prefill(question.batch, prompt, prompt if question.context is None else context, **how)
 

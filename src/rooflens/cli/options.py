@@ -55,6 +55,20 @@ def step_options(function: F) -> F:
         click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing each layer."),
         click.option("--ep", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing the experts."),
         click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help="Replicas sharing the batch."),
+        click.option(
+            "--routing-skew",
+            type=Finite(min=0),
+            default=0.0,
+            show_default=True,
+            help="Zipf exponent of the experts' popularity; 0 is even.",
+        ),
+        click.option(
+            "--tokens",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            help="New tokens a sequence in decode, when drafts are verified.",
+        ),
         click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link that collectives use."),
     )[::-1]:
         function = option(function)
