@@ -11,7 +11,10 @@ from rooflens import artefacts
 from rooflens.cli.options import Finite, json_flag
 from rooflens.cli.printing import emit, table
 from rooflens.compare import SCHEMA, TOLERANCE, Change, Comparison, compare
+from rooflens.records import encode
 from rooflens.units import show
+
+CONVENTIONS = {"ratio": "new over old in speed, above 1 is faster; 95 % interval of the medians from order statistics"}
 
 
 @click.command("diff", epilog="Example:  rooflens diff monday/profile.json rooflens-lab/profile.json")
@@ -28,7 +31,7 @@ from rooflens.units import show
 def command(old: Path, new: Path, tolerance: float, as_json: bool) -> None:
     """Same, faster, slower or ambiguous? OLD and NEW are profiles or lab folders; exit 1 when anything is slower."""
     found = compare(artefacts.profile(old), artefacts.profile(new), tolerance)
-    emit(artefacts.to_json(found, SCHEMA) if as_json else _shown(found))
+    emit(artefacts.to_json({"conventions": CONVENTIONS, **encode(found)}, SCHEMA) if as_json else _shown(found))
     sys.exit(1 if found.verdict == "slower" else 0)
 
 

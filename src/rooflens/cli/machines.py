@@ -15,6 +15,11 @@ from rooflens.roofline.place import ridge
 from rooflens.units import show
 
 LIST_SCHEMA, ONE_SCHEMA = "rooflens/machines/1", "rooflens/machine/1"
+CONVENTIONS = {
+    "peaks": "dense; structured sparsity only as a multiplier",
+    "links": "one direction",
+    "unknown": "absent; 0 means that there is no such path",
+}
 
 
 @click.command("machines", epilog="Example:  rooflens machines a100-sxm4-80gb")
@@ -39,7 +44,7 @@ def _named(name: str) -> Accelerator:
 def _list(as_json: bool) -> None:
     every = catalogue.accelerators()
     if as_json:
-        emit(artefacts.to_json({"machines": [_brief(a) for a in every]}, LIST_SCHEMA))
+        emit(artefacts.to_json({"conventions": CONVENTIONS, "machines": [_brief(a) for a in every]}, LIST_SCHEMA))
         return
     rows = [[a.id, a.name, _memory(a), _bandwidth(a), _peak16(a), str(a.year or ""), a.confidence or ""] for a in every]
     columns = ["id", "name", "memory", "bandwidth", "16-bit dense", "year", "conf."]
@@ -62,7 +67,13 @@ def _one(chip: Accelerator, as_json: bool) -> None:
     machine, rungs = from_accelerator(chip), catalogue.ladder(chip)
     if as_json:
         ridges = {f"{c.path}/{c.dtype}": r for c in machine.find("compute") if (r := _ridge(machine, c))}
-        whole = {**encode(chip), "peaks": "dense", "ridge_flops_per_byte": ridges, "ladder": encode(rungs)}
+        whole = {
+            "conventions": CONVENTIONS,
+            **encode(chip),
+            "peaks": "dense",
+            "ridge_flops_per_byte": ridges,
+            "ladder": encode(rungs),
+        }
         emit(artefacts.to_json({**whole, "source_texts": _sources(chip)}, ONE_SCHEMA))
         return
     emit("\n\n".join([_head(chip), _peaks(chip, machine), _ladder(rungs), _foot(chip)]))

@@ -9,9 +9,15 @@ from rooflens.api import model
 from rooflens.cli.options import json_flag
 from rooflens.cli.printing import emit, table
 from rooflens.models import Model, ModelFacts
+from rooflens.records import encode
 from rooflens.units import show
 
 LIST_SCHEMA, ONE_SCHEMA = "rooflens/models/1", "rooflens/model/1"
+CONVENTIONS = {
+    "params": "tied embeddings once, no buffers, the text part of a multimodal model, no multi-token-prediction layers",
+    "weight_bytes": "as stored, scales and zero points included",
+    "params_streamed": "at batch 1, the embedding look-up left out",
+}
 
 
 @click.command("models", epilog="Example:  rooflens models llama-3.1-8b --kv fp8")
@@ -28,7 +34,11 @@ def command(name: str | None, weights: str | None, kv: str | None, as_json: bool
         _list(weights, kv, as_json)
         return
     found, assumed = _facts(model(name), weights, kv)
-    emit(artefacts.to_json(found, ONE_SCHEMA) if as_json else _shown(found, assumed))
+    emit(
+        artefacts.to_json({"conventions": CONVENTIONS, **encode(found)}, ONE_SCHEMA)
+        if as_json
+        else _shown(found, assumed)
+    )
 
 
 def _facts(found: Model, weights: str | None, kv: str | None) -> tuple[ModelFacts, tuple[str, ...]]:
@@ -40,7 +50,7 @@ def _facts(found: Model, weights: str | None, kv: str | None) -> tuple[ModelFact
 def _list(weights: str | None, kv: str | None, as_json: bool) -> None:
     every = [_facts(models.named(name), weights, kv)[0] for name in models.known()]
     if as_json:
-        emit(artefacts.to_json({"models": every}, LIST_SCHEMA))
+        emit(artefacts.to_json({"conventions": CONVENTIONS, "models": every}, LIST_SCHEMA))
         return
     rows = [
         [
