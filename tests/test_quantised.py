@@ -145,8 +145,21 @@ def test_mlx_quantises_the_embedding_too():
 def test_the_format_that_a_person_names_wins():
     model = llama(**MODELOPT_NVFP4)
     named = workload.precision(dtype("bf16"), "fp8", stored=model.stored)
-    assert (named.weights.name, named.kv.name) == ("fp8", "bf16")
+    assert (named.weights.name, named.kv.name) == (
+        "fp8",
+        "fp8",
+    )  # only the weights were named: the cache is the model's
     assert workload.precision(dtype("bf16"), None, "int8", model.stored).kv.name == "int8"
+
+
+def test_the_older_key_of_compressed_tensors_is_read():
+    model = llama()
+    named = {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float", "strategy": "tensor"}}
+    scheme = {"quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": {"group_0": named}}
+    older = models.from_config({**model.config, "compression_config": scheme}, "older")
+    newer = models.from_config({**model.config, "quantization_config": scheme}, "newer")
+    assert older.stored == newer.stored
+    assert older.stored is not None
 
 
 def test_attention_that_is_ignored_stays_wide():

@@ -299,3 +299,11 @@ def test_a_replica_of_its_own_experts_touches_those_of_its_own_sequences() -> No
     assert (one["B"], one["X"]) == (1, pytest.approx(2))
     three = workload.moving_letters(MIXTRAL, workload.decode(3, 10, dp=2), MIXTRAL.blocks[2])
     assert (three["B"], three["X"]) == (2, pytest.approx(experts_touched(8, 2, 2)))
+
+
+def test_state_heads_are_shared_out_whole_too() -> None:
+    model = models.named("mamba2-codestral-7b", models.Choices(links=True))
+    stored = workload.precision(dtype("bf16"))
+    assert workload.operators(model, workload.decode(tp=8), stored)
+    with pytest.raises(RooflensError, match="tp 3 does not share out the 128 heads"):
+        workload.operators(model, workload.decode(tp=3), stored)

@@ -13,7 +13,7 @@ from rooflens.models import Block, Model, Stored, rebuilt
 from rooflens.models.model import Local
 from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
 from rooflens.operators.experts import experts_touched, ranks_touched
-from rooflens.operators.letters import shard
+from rooflens.operators.letters import LETTERS, shard
 from rooflens.operators.rows import Part, Row, product
 from rooflens.records import record
 
@@ -220,7 +220,8 @@ def precision(
     """The stored formats; those not given are the model's: what a quantised one has `stored`, else `own`.
 
     `weights` in 8- and 4-bit tensor formats leave embedding, head, router and norms in 16 bit, as engines do; in GGUF
-    types and plain bit counts, only norms. The cache is stored as the activations unless `kv` says otherwise.
+    types and plain bit counts, only norms. The cache is stored as `kv` says, else as the model's own file says, else as
+    the activations.
     `state`: the format of recurrent states, Model.state_dtype.
     """
     if stored and not weights:
@@ -229,7 +230,8 @@ def precision(
     wanted = dtype(weights) if weights else own
     act = wanted if wanted.bits >= 16 and not wanted.everywhere else own
     wide: tuple[Part, ...] = () if wanted.bits >= 16 else ("norm",) if wanted.everywhere else WIDE_PARTS
-    return Precision(wanted, dtype(kv) if kv else act, act, dict.fromkeys(wide, act), state=dtype(state))
+    own_kv = stored.kv if stored and stored.kv else act
+    return Precision(wanted, dtype(kv) if kv else own_kv, act, dict.fromkeys(wide, act), state=dtype(state))
 
 
 def _operator(rows: tuple[Row, ...], block: Block, sizes: list[dict[str, Number]], stored: Precision) -> Operator:
@@ -259,13 +261,17 @@ def _check_heads(model: Model, tp: int) -> None:
     """Raises RooflensError when the heads cannot be shared evenly: a device would hold part of one."""
     for block in model.blocks:
         sizes = block.with_letters(model.letters)
-        heads, groups = int(sizes.get("H", tp)), int(sizes.get("K", tp))
-        if heads % tp or (groups % tp and tp % groups):
-            fitting = ", ".join(
-                str(n) for n in range(1, heads + 1) if not heads % n and (not groups % n or not n % groups)
-            )
-            said = f"its {heads} query heads and {groups} key-value heads"
-            raise RooflensError(f"tp {tp} does not share out {said} of {model.name}; tp may be {fitting}")
+        for heads, groups in (("H", "K"), ("Hs", "Gs")):
+            count, shared = int(sizes.get(heads, tp)), int(sizes.get(groups, tp))
+            if not _shares(count, shared, tp):
+                fitting = ", ".join(str(n) for n in range(1, count + 1) if _shares(count, shared, n))
+                said = f"the {count} {LETTERS[heads].meaning} and {shared} {LETTERS[groups].meaning} of {model.name}"
+                raise RooflensError(f"tp {tp} does not share out {said}; tp may be {fitting}")
+
+
+def _shares(heads: int, groups: int, devices: int) -> bool:
+    """Whether each device holds whole heads, and whole groups or one of its own."""
+    return heads % devices == 0 and (groups % devices == 0 or devices % groups == 0)
 
 
 def _checked(step: Step) -> Step:

@@ -16,6 +16,7 @@ from rooflens.operators.rows import Part
 __all__ = ["Stored", "stored"]
 
 WIDE_BITS = 16
+KEYS = ("quantization_config", "quantization", "compression_config")  # the last: compressed-tensors before 2024-10
 _LISTS = ("modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "llm_int8_skip_modules")
 _UNREAD = ("dynamic", "modules_in_block_to_quantize", "modules_to_convert", "sparsity_config", "expert_dtype")
 
@@ -25,7 +26,7 @@ def stored(data: Mapping[str, Any], where: str, layers: int, width: int) -> Stor
 
     Raises RooflensError for a method that is not known, by its name, and BadFile for facts that make no sense.
     """
-    facts = data.get("quantization_config") or data.get("quantization")
+    facts = next((data[key] for key in KEYS if data.get(key)), None)
     if not facts:
         return None
     if not isinstance(facts, Mapping):

@@ -9,7 +9,7 @@ from rooflens.errors import RooflensError
 from rooflens.records import record
 
 INNER = ("text_config", "language_config", "llm_config", "thinker_config")
-OUTER = ("tie_word_embeddings", "torch_dtype", "dtype", "quantization_config", "quantization")
+OUTER = ("tie_word_embeddings", "torch_dtype", "dtype", "quantization_config", "quantization", "compression_config")
 _TOWERS = ("img_processor", "visual", "mm_vision_tower")
 # Outer type: the type of its text part where that is not written. Its soft tokens enter as any other token does.
 WRAPPERS: dict[str, str] = {
@@ -87,7 +87,7 @@ def _inner_type(inner: Mapping[str, Any], outer: str) -> str:
 
 def _around(data: Mapping[str, Any]) -> Iterator[str]:
     for key, value in data.items():
-        if isinstance(value, Mapping) and key.endswith("_config") and key not in (*INNER, "quantization_config"):
+        if isinstance(value, Mapping) and key.endswith("_config") and key not in (*INNER, *OUTER):
             inner_type = value.get("model_type")
             named = f" ({inner_type})" if isinstance(inner_type, str) else ""
             yield f"{key.removesuffix('_config')} part{named}: left out, the text part alone is counted"
