@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooflens import records
+from rooflens.measure import again
 from rooflens.measure.attention import Attention, measure_attention
 from rooflens.measure.backend import AttentionShape, Cannot
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
@@ -18,6 +19,7 @@ from rooflens.measure.budget import Budget
 from rooflens.measure.gemm import measure_point
 from rooflens.measure.options import Options, quick
 from rooflens.measure.run import measure
+from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import SCHEMA, Profile
 
 ONE_PERCENT = 0.01
@@ -337,3 +339,42 @@ def test_interrupted_attention_keeps_its_cells():
 def test_heads_must_divide_the_width():
     with pytest.raises(Exception, match="width 384 cannot be split into 5 equal heads"):
         AttentionShape(heads=5)
+
+
+def ceiling(value, **more):
+    return Ceiling("memory/main/read", "memory", value, "measured", level="main", access="read", **more)
+
+
+def test_a_rate_that_a_later_look_confirms_is_kept_as_it_was():
+    assert again.settled(ceiling(100e9), [ceiling(96e9)]) == ceiling(100e9)
+    assert again.settled(ceiling(100e9), [ceiling(80e9), ceiling(97e9)]) == ceiling(100e9)
+
+
+def test_two_faster_looks_that_agree_replace_a_first_one_that_was_disturbed_unseen():
+    settled = again.settled(ceiling(70e9), [ceiling(100e9), ceiling(98e9)])
+    assert (settled.value, settled.trusted) == (100e9, True)
+    assert "70 GB/s" in settled.note
+
+
+def test_looks_that_never_agree_refuse_the_rate_and_say_each():
+    settled = again.settled(ceiling(100e9), [ceiling(80e9), ceiling(60e9)])
+    assert not settled.trusted
+    assert "gave 100 GB/s and 80 GB/s and 60 GB/s" in settled.why_not
+    assert not again.settled(ceiling(100e9), [ceiling(80e9), ceiling(81e9)]).trusted, "slower since: not a roof either"
+
+
+def test_a_hot_machine_at_a_lower_clock_is_not_a_disturbed_one():
+    hot = ceiling(80e9, clock_hz=2.4e9)
+    assert again.settled(ceiling(100e9, clock_hz=3e9), [hot]).trusted
+
+
+def test_neighbours_that_no_counter_shows_are_noticed_by_looking_again():
+    whole = profile_of()
+    spoilt = profile_of(weather_s=(0.0, 7.0))
+    assert all(c.trusted for c in whole.ceilings)
+    first = [c for c in spoilt.ceilings if c.id in ("launch/device", "memory/main/read")]
+    truth = FakeMachine()
+    for found in first:
+        right = truth.launch_s if found.kind == "launch" else truth.memory["main", "read"]
+        assert not found.trusted or found.value == pytest.approx(right, rel=ONE_PERCENT)
+    assert any("taken from a later look" in (c.note or "") for c in first)

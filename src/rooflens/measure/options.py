@@ -20,7 +20,7 @@ class Options:
     rest_s: idle before the burst. product_s: about how long the chosen product may take. retry_until_s: a disturbed
     measurement is repeated once when it ends before this, counted from the start. sustained: the dtypes whose settled
     rate is measured too; None is all of them. full: as long as it takes. every_way: keep all ways of an attention
-    cell, not only the fastest.
+    cell, not only the fastest. looks_again: set every rate against a short second look at the end.
     """
 
     seed: int = 0
@@ -41,6 +41,7 @@ class Options:
     sustained: tuple[str, ...] | None = None
     full: bool = False
     every_way: bool = False
+    looks_again: bool = True
 
     def __post_init__(self) -> None:
         if self.budget_s is not None and self.budget_s <= 0:
@@ -71,7 +72,7 @@ def may_retry(options: Options, budget: Budget, needed_s: float) -> bool:
 
 
 def quick(seed: int = 0, budget_s: float | None = None) -> Options:
-    """A look in about twelve seconds: rests of half a second, short sustained runs, no second try."""
+    """A look in about twelve seconds: rests of half a second, short sustained runs, nothing tried twice."""
     return Options(
         seed=seed,
         quick=True,
@@ -87,6 +88,7 @@ def quick(seed: int = 0, budget_s: float | None = None) -> Options:
         launch_s=0.2,
         cell_s=0.4,
         retry_until_s=0.0,
+        looks_again=False,
     )
 
 
@@ -95,7 +97,9 @@ GPU_DTYPES = ("bf16", "fp8", "fp16", "tf32", "int8", "fp32", "fp64")
 
 def gpu(seed: int = 0, budget_s: float | None = None, *, quick: bool = False, full: bool = False) -> Options:
     """A GPU in under two minutes, half a minute (`quick`), or as long as it takes (`full`)."""
-    known = Options(seed=seed, budget_s=budget_s, dtypes=GPU_DTYPES, retry_until_s=0.0, every_way=True)
+    known = Options(
+        seed=seed, budget_s=budget_s, dtypes=GPU_DTYPES, retry_until_s=0.0, every_way=True, looks_again=False
+    )
     if quick:
         return replace(
             known, quick=True, rest_s=0.5, shapes_s=0.3, burst_s=0.1, sustained_least_s=0.8, sustained_s=1.5,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from statistics import median
 
+from rooflens.measure.again import confirmed
 from rooflens.measure.backend import Backend, Cannot
 from rooflens.measure.bandwidth import stand_out
 from rooflens.measure.budget import Budget
@@ -65,6 +66,7 @@ def measure(
         done_s += stage.seconds
         if on_result:
             on_result(_profile(backend, options, found, began, budget))
+    found.ceilings = confirmed(backend, options, found.ceilings, budget, lambda name: progress(name, 1.0))
     progress("measured", 1.0)
     return _profile(backend, options, found, began, budget)
 

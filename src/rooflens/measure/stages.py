@@ -17,11 +17,12 @@ from rooflens.roofline.profile import Cache, Gate
 
 @record
 class Stage:
-    """One step: its name, about how long it takes, and what it measures."""
+    """One step: its name, about how long it takes, what it measures, and what the ids of its ceilings contain."""
 
     name: str
     seconds: float
     run: Callable[[Budget], Roofs]
+    finds: str = ""
 
 
 @record
@@ -81,17 +82,20 @@ def _gpu(backend: Backend, options: Options) -> list[Stage]:
 
 def _launch(backend: Backend, options: Options, level: str) -> Stage:
     name = "launch" if level == "device" else f"launch from the {level}"
-    return Stage(name, options.launch_s, lambda b: _one(measure_launch(backend, options, b, level)))
+    return Stage(name, options.launch_s, lambda b: _one(measure_launch(backend, options, b, level)), f"launch/{level}")
 
 
 def _gemm(backend: Backend, dtype: str, options: Options) -> Stage:
     slow = backend.device().kind == "cpu" and dtype not in ("fp32", "fp64")
     mine = options.shorter() if slow else options
-    return Stage(f"{dtype} products", mine.products_s(dtype), lambda b: measure_gemm(backend, dtype, mine, b))
+    return Stage(
+        f"{dtype} products", mine.products_s(dtype), lambda b: measure_gemm(backend, dtype, mine, b), f"/{dtype}/"
+    )
 
 
 def _stream(backend: Backend, access: str, options: Options) -> Stage:
-    return Stage(f"memory {access}", options.stream_s, lambda b: _one(measure_main(backend, access, options, b)))
+    id = f"memory/main/{access}"
+    return Stage(f"memory {access}", options.stream_s, lambda b: _one(measure_main(backend, access, options, b)), id)
 
 
 def _caches(backend: Backend, options: Options) -> Sequence[Stage]:
@@ -100,7 +104,10 @@ def _caches(backend: Backend, options: Options) -> Sequence[Stage]:
 
 def _cache(backend: Backend, cache: Cache, size: float, options: Options) -> Stage:
     return Stage(
-        f"{cache.level} read", options.cache_s, lambda b: _one(measure_cache(backend, cache, size, options, b))
+        f"{cache.level} read",
+        options.cache_s,
+        lambda b: _one(measure_cache(backend, cache, size, options, b)),
+        f"memory/{cache.level}/read",
     )
 
 

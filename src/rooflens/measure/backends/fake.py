@@ -26,6 +26,7 @@ class FakeMachine:
     `cached_times` the speed of memory, as when a cache is larger than it shows. noise: relative, symmetrical.
     throttle: rates fall to `throttled_to` of themselves after `throttle_after_s` without a rest.
     attention_share: share of the attainable rate that decode attention reaches. peak_times: derived peak / truth.
+    weather_s: from when to when, since the start, neighbours that no counter shows slow all work to `weather_to`.
     """
 
     compute: Mapping[str, float] = field(default_factory=lambda: {"fp32": 200e9, "fp64": 100e9, "bf16": 3200e9})
@@ -50,6 +51,8 @@ class FakeMachine:
     clock_hz: float = 3e9
     throttle_after_s: float | None = None
     throttled_to: float = 0.75
+    weather_s: tuple[float, float] | None = None
+    weather_to: float = 0.7
     cpu_share: float = 1.0
     switches_per_s: float = 0.0
     steal_share: float = 0.0
@@ -77,7 +80,7 @@ class FakeBackend:
     def __init__(self, machine: FakeMachine | None = None, interrupt_in: str = "") -> None:
         self.machine = machine or FakeMachine()
         self.interrupt_in = interrupt_in
-        self._now_s = 1000.0
+        self._now_s = self._began_s = 1000.0
         self._busy_s = 0.0
         self._cpu_s = 0.0
         self._switches = 0.0
@@ -210,6 +213,7 @@ class FakeBackend:
             if unit == self.interrupt_in:
                 raise KeyboardInterrupt
             slower = 1 / self.machine.throttled_to if self._hot() else 1.0
+            slower *= 1 / self.machine.weather_to if self._weather() else 1.0
             noise = max(0.1, 1 + self.machine.noise * self._random.gauss(0, 1))
             self._pass((work_s * slower + launches_s) * noise / self.machine.cpu_share)
 
@@ -218,6 +222,10 @@ class FakeBackend:
     def _hot(self) -> bool:
         after_s = self.machine.throttle_after_s
         return after_s is not None and self._busy_s > after_s
+
+    def _weather(self) -> bool:
+        first, last = self.machine.weather_s or (0.0, 0.0)
+        return first <= self._now_s - self._began_s < last
 
     def _pass(self, seconds: float) -> None:
         self._now_s += seconds
