@@ -20,49 +20,16 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from rooflens.errors import BadFile, RooflensError, near
+from rooflens.frozen import quantity, record
 from rooflens.units import parse as parse_unit
+
+__all__ = ["checked", "decode", "encode", "html", "quantity", "record"]
 
 T = TypeVar("T")
 _ABSENT = object()
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxlong = _REPR.maxother = 40
 _REPR.maxlevel = 3
-
-
-def quantity(unit: str, *, default: Any = dataclasses.MISSING, default_factory: Any = dataclasses.MISSING) -> Any:
-    """A dataclass field that a file may write as text with this unit; of a dict, each value."""
-    return dataclasses.field(default=default, default_factory=default_factory, metadata={"unit": unit})
-
-
-@typing.dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, quantity))
-def record(cls: type[T]) -> type[T]:
-    """A frozen dataclass with slots, whose ==, hash and repr are three functions that all records share.
-
-    dataclasses would write and compile those anew for every class, which is a seventh of the time that a command takes
-    to start. What a class defines itself is kept.
-    """
-    made = dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
-    for name, function in (("__eq__", _equal), ("__hash__", _hashed), ("__repr__", _shown)):
-        if name not in cls.__dict__:
-            setattr(made, name, function)
-    return made
-
-
-def _values(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, name) for name in self.__dataclass_fields__)
-
-
-def _equal(self: Any, other: object) -> bool:
-    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
-
-
-def _hashed(self: Any) -> int:
-    return hash(_values(self))
-
-
-def _shown(self: Any) -> str:
-    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__dataclass_fields__)
-    return f"{type(self).__qualname__}({fields})"
 
 
 def decode(cls: type[T], data: object, where: str, schema: str | None = None) -> T:

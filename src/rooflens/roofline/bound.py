@@ -15,6 +15,7 @@ from rooflens.errors import RooflensError
 from rooflens.models import Block, Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.unknowns import Monomial, Polynomial, Terms, terms
+from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.price import times
 from rooflens.workload import Step, decode, fixed_letters, moving_letters, operators
@@ -22,7 +23,7 @@ from rooflens.workload import Step, decode, fixed_letters, moving_letters, opera
 Sum = tuple[tuple[int, float], ...]  # monomials by index, each with its coefficient; the constant is first
 
 
-@dataclass(frozen=True)
+@record
 class Bound:
     """`price_step` for any step of one model, precision, machine and layout. The letters of a step may be arrays.
 
