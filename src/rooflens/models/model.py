@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from rooflens.arrays import Number, smaller
@@ -61,7 +61,7 @@ class Block:
         return {**letters, **self.letters}
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """An architecture, priced from its rows alone.
 
