@@ -80,7 +80,7 @@ def test_a_bound_price_is_the_price_of_the_step(data, precision, activations, tp
         price = price_step(workload.operators(model, step, precision), MACHINE, activations=activations)
         assert bound.floor_s(step) == pytest.approx(price.floor_s, **CLOSE)
         assert bound.floor_overlapped_s(step) == pytest.approx(price.floor_overlapped_s, **CLOSE)
-        assert bound.launch_s == pytest.approx(price.launch_s, **CLOSE)
+        assert bound.launch_s(step) == pytest.approx(price.launch_s, **CLOSE)
 
 
 @given(architectures(), precisions)
@@ -167,7 +167,7 @@ def test_prices_bound_for_one_device_are_not_read_for_two():
 def test_a_dense_model_is_a_few_sums():
     """The embedding can only be memory-bound; qkv, attention, out, two of the FFN and the head can be either."""
     bound = bind(models.named("llama-2-7b"), workload.precision(dtype("bf16")), MACHINE)
-    assert len(bound.rivals) == 6
+    assert len(bound.kernels.rivals) == 6
     assert len(bound.monomials) == 5  # 1, B T, B T P, B S, B Y
 
 

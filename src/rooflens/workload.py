@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from rooflens.arrays import Number, all_of, letter, maximum, minimum
+from rooflens.arrays import Number, all_of, letter, maximum, minimum, smaller
 from rooflens.dtypes import SIXTEEN_BIT, Dtype, dtype
 from rooflens.errors import RooflensError
 from rooflens.models import Block, Model, Stored, rebuilt
 from rooflens.models.model import Local
+from rooflens.operators.collectives import ALONE, Collective
 from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
-from rooflens.operators.experts import experts_touched, ranks_touched
-from rooflens.operators.letters import LETTERS, shard
-from rooflens.operators.rows import Part, Row, product
+from rooflens.operators.experts import experts_touched
+from rooflens.operators.letters import shard
+from rooflens.operators.rows import Part, Row
+from rooflens.parallel import ENDS, Pipeline, check, check_devices, hand_overs, pipeline, talking
 from rooflens.records import record
 
 Phase = Literal["decode", "prefill"]
@@ -30,7 +32,9 @@ class Step:
     batch: sequences, over all replicas. tokens: new tokens each. context: positions in the cache once those tokens are
     in it. logits: logits a sequence, 0 where a part of a prompt needs none. tp: devices that share every layer. dp:
     replicas of such a group, sharing the batch. ep: devices over which experts are spread whole; 1: every replica has
-    them all. routing_skew: how uneven routing is, see operators.experts.
+    them all. pp: stages that share the layers, passed by `microbatches` parts of a replica's batch, one after another.
+    gpus_per_node: devices that reach each other over the link, others over the network; None: all do.
+    routing_skew: how uneven routing is, see operators.experts.
     """
 
     phase: Phase
@@ -43,12 +47,22 @@ class Step:
     ep: int = 1
     dp: int = 1
     routing_skew: float = 0.0
+    pp: int = 1
+    microbatches: int = 1
+    gpus_per_node: int | None = None
 
     @property
     def layout(self) -> str:
         """What may not differ between steps that are priced together: the devices, and whether the head runs."""
         spread = f"tp {self.tp}" + (f", ep {self.ep}, dp {self.dp}" if self.ep * self.dp > 1 else "")
+        spread += f", pp {self.pp}" if self.pp > 1 else ""
+        spread += f", {self.gpus_per_node} a node" if self.gpus_per_node else ""
         return spread if self.heads else f"{spread}, no logits"
+
+    @property
+    def passes(self) -> Number:
+        """Microbatches that have a sequence, on the fullest replica."""
+        return 1.0 if self.microbatches == 1 else minimum([float(self.microbatches), -(-self.batch // self.dp)])
 
     @property
     def heads(self) -> bool:
@@ -58,7 +72,11 @@ class Step:
 
 @record
 class Operator:
-    """One kernel of a step: `count` times `cost`. Its name is that of its first row."""
+    """One kernel of a step: `count` times `cost` in a microbatch's way through all stages, on one device of each.
+
+    Its name is that of its first row. collective: whom it waits for; its cost counts the way with the fewest bytes.
+    pipeline: how the step goes on from one microbatch to all.
+    """
 
     name: str
     count: int
@@ -66,6 +84,13 @@ class Operator:
     rows: tuple[Row, ...]
     kind: str = ""
     letters: Mapping[str, Number] | None = None
+    collective: Collective | None = None
+    pipeline: Pipeline = Pipeline()
+
+    @property
+    def at_an_end(self) -> bool:
+        """Whether it stands before, after or between the layers."""
+        return self.kind in ENDS
 
 
 def decode(batch: Any = 1, context: Any = 1, tokens: Any = 1, **more: Any) -> Step:
@@ -114,18 +139,22 @@ def operators(
     """A step as a list of kernels, each counted on one device, in its letters or those of `letters_of`.
 
     Several steps (a chunk of a prompt and the decodes beside it, say) run as one pass: every kernel works on the tokens
-    of all of them and reads its weights once. A kernel over nothing, like a collective of one device, is not there.
+    of all of them and reads its weights once. A collective of one device is not there.
     """
     together = (steps,) if isinstance(steps, Step) else tuple(steps)
-    _check_devices(model, together)
+    check(model, together)
+    step = together[0]
+    through = pipeline(model, step, maximum(one.passes for one in together))
     tokens = sum((_routed(step) for step in together), 0.0)
     made = letters_of or (lambda model, step, block: letters(model, step, block, tokens))
     found = []
-    for block in model.blocks:
-        if block.kind != "head" or any(step.heads for step in together):
-            sizes = [made(model, step, block) for step in together]
-            rows = [row for row in block.rows if _runs(row, sizes[0])]
-            found += [_operator(kernel, block, sizes, precision) for kernel in kernels(rows)]
+    for block in (*model.blocks, *hand_overs(model, step)):
+        if block.kind != "head" or any(one.heads for one in together):
+            sizes = [made(model, one, block) for one in together]
+            rows = [row for row in block.rows if not row.collective or talking(model, step, block, row)]
+            for kernel in kernels(rows):
+                talk = talking(model, step, block, kernel[0])
+                found.append(replace(_operator(kernel, block, sizes, precision, talk), pipeline=through))
     return found
 
 
@@ -137,15 +166,13 @@ def letters(model: Model, step: Step, block: Block, tokens: Number | None = None
 def fixed_letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
     """The letters that no batch, prompt or context changes: the architecture's, split over the devices."""
     whole = block.with_letters(model.letters)
-    scattered = step.ep > 1 and step.dp > 1 and "A" in whole
-    sent = ranks_touched(float(step.ep), float(whole["A"])) / step.tp if scattered else 0.0
-    return {**shard(whole, step.tp, step.ep, step.dp), "Z": 2.0 * (step.tp - 1) / step.tp, "Ze": sent}
+    return shard(whole, step.tp, step.ep, step.dp)
 
 
 def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None = None) -> dict[str, Number]:
     """The letters that the step sets. Costs are sums of products of them: roofline.bound counts on it."""
     touched, attended = positions(step, block.window, block.local)
-    found = {"B": _on_a_replica(step), "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
+    found = {"B": _in_a_microbatch(step), "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
     if block.local == "selection":
         found["Si"], found["Pi"] = positions(step, None)
     whole = block.with_letters(model.letters)
@@ -156,14 +183,16 @@ def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None
     return found
 
 
-def _on_a_replica(step: Step) -> Number:
-    """Whole sequences: the fullest replica's."""
-    return -(-step.batch // step.dp)
+def _in_a_microbatch(step: Step) -> Number:
+    """Whole sequences: those of the fullest microbatch of the fullest replica."""
+    replica = -(-step.batch // step.dp)
+    return replica if step.microbatches == 1 else -(-replica // step.microbatches)
 
 
 def _routed(step: Step) -> Number:
     """Tokens that one copy of the experts serves: those of all replicas where the experts are spread over them."""
-    return (step.batch if step.ep > 1 else _on_a_replica(step)) * step.tokens
+    mine = _in_a_microbatch(step)
+    return (smaller(step.batch, mine * step.dp) if step.ep > 1 else mine) * step.tokens
 
 
 def positions(step: Step, window: float | None, local: Local = "window") -> tuple[Number, Number]:
@@ -234,66 +263,30 @@ def precision(
     return Precision(wanted, dtype(kv) if kv else own_kv, act, dict.fromkeys(wide, act), state=dtype(state))
 
 
-def _operator(rows: tuple[Row, ...], block: Block, sizes: list[dict[str, Number]], stored: Precision) -> Operator:
-    costs = [total(cost_of(row, one, stored) for row in rows) for one in sizes]
+def _operator(
+    rows: tuple[Row, ...], block: Block, sizes: list[dict[str, Number]], stored: Precision, talk: Collective | None
+) -> Operator:
+    """A kernel of a pass: its tokens' work added up, its weights, launches and steps counted once."""
+    way = talk.least if talk else ALONE
+    costs = [total(cost_of(row, one, stored, way) for row in rows) for one in sizes]
     cost = costs[0]
     if len(costs) > 1:
-        cost = replace(total(costs), weight_bytes=costs[0].weight_bytes, launches=costs[0].launches)
-    return Operator(rows[0].name, block.count, cost, rows, block.kind, sizes[0])
-
-
-def _runs(row: Row, sizes: Mapping[str, Number]) -> bool:
-    return row.home != "link" or not all_of(product(row.operands[1], sizes) == 0)
-
-
-def _check_devices(model: Model, steps: Sequence[Step]) -> None:
-    if not steps:
-        raise RooflensError("a pass needs at least one step")
-    layouts = sorted({(step.tp, step.ep, step.dp, step.routing_skew) for step in steps})
-    if len(layouts) > 1:
-        raise RooflensError("steps of one pass run on the same devices, with the same routing")
-    if max(layouts[0][:3]) > 1 and not model.choices.links:
-        raise RooflensError("several devices need the model built with links=True, or its collectives are not counted")
-    _check_heads(model, layouts[0][0])
-
-
-def _check_heads(model: Model, tp: int) -> None:
-    """Raises RooflensError when the heads cannot be shared evenly: a device would hold part of one."""
-    for block in model.blocks:
-        sizes = block.with_letters(model.letters)
-        for heads, groups in (("H", "K"), ("Hs", "Gs")):
-            count, shared = int(sizes.get(heads, tp)), int(sizes.get(groups, tp))
-            if not _shares(count, shared, tp):
-                fitting = ", ".join(str(n) for n in range(1, count + 1) if _shares(count, shared, n))
-                said = f"the {count} {LETTERS[heads].meaning} and {shared} {LETTERS[groups].meaning} of {model.name}"
-                raise RooflensError(f"tp {tp} does not share out {said}; tp may be {fitting}")
-
-
-def _shares(heads: int, groups: int, devices: int) -> bool:
-    """Whether each device holds whole heads, and whole groups or one of its own."""
-    return heads % devices == 0 and (groups % devices == 0 or devices % groups == 0)
+        once = {name: getattr(cost, name) for name in ("weight_bytes", "launches", "link_steps", "network_steps")}
+        cost = replace(total(costs), **once)
+    return Operator(rows[0].name, block.count, cost, rows, block.kind, sizes[0], talk)
 
 
 def _checked(step: Step) -> Step:
     for name in ("batch", "tokens", "context"):
         if not all_of(getattr(step, name) >= 1):
             shown = getattr(step, name)
-            raise RooflensError(
-                f"{name} must be at least 1, not {shown:g}"
-                if isinstance(shown, float)
-                else f"{name} must be at least 1 everywhere"
-            )
+            where = f", not {shown:g}" if isinstance(shown, float) else " everywhere"
+            raise RooflensError(f"{name} must be at least 1{where}")
     if not all_of(step.context >= step.tokens):
         raise RooflensError(
             "context counts the new tokens too, so it cannot be smaller than the prompt (prefix + prompt)"
         )
-    for name in ("tp", "ep", "dp"):
-        if getattr(step, name) < 1:
-            raise RooflensError(f"{name} must be at least 1, not {getattr(step, name)}")
-    if step.tp * step.dp % step.ep:
-        raise RooflensError(
-            f"ep {step.ep} must divide tp x dp = {step.tp * step.dp}: experts are spread over these devices"
-        )
+    check_devices(step)
     if step.routing_skew < 0:
         raise RooflensError(f"routing_skew must be at least 0 (even routing), not {step.routing_skew:g}")
     return step

@@ -8,7 +8,7 @@ from typing import Literal
 from rooflens.models.config import Config
 from rooflens.models.model import Choices
 from rooflens.operators.rows import Row
-from rooflens.operators.standard import bias, norm, vector
+from rooflens.operators.standard import bias, link, norm, vector
 from rooflens.records import record
 
 Flag = bool | str
@@ -101,7 +101,7 @@ class Plan:
         joined: halves in parallel are summed on each device first, so that one sum over devices serves both.
         """
         if self.choices.links and not joined:
-            yield Row(f"{name} all-reduce", "B T D, Z -> B T D", "link", "link", "", 0.0)
+            yield link(f"{name} all-reduce", "all-reduce")
         if self.asked(self.family.sandwich):
             yield from self.norm(f"{name} norm")
         yield vector("residual", "B T D -> B T D", 1.0)

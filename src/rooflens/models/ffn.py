@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rooflens.models.config import Config
 from rooflens.models.family import Experts, Plan
 from rooflens.operators.rows import Part, Row
-from rooflens.operators.standard import ACTIVATION_FLOPS, GATED_FLOPS, SOFTMAX_FLOPS, bias, linear, vector
+from rooflens.operators.standard import ACTIVATION_FLOPS, GATED_FLOPS, SOFTMAX_FLOPS, bias, linear, link, vector
 
 
 def expert_letters(config: Config, experts: Experts) -> dict[str, float]:
@@ -72,7 +72,7 @@ def _router(plan: Plan, experts: Experts, *, normed: bool) -> Iterator[Row]:
 def expert_rows(plan: Plan, experts: Experts) -> Iterator[Row]:
     """The experts: X touched ones are read, A of them compute for each token."""
     if plan.choices.links:
-        yield Row("dispatch", "B T D, Ze -> B T D", "link", "link", "", 0.0)
+        yield link("dispatch", "all-to-all")
     for name, size in _first_products(plan, "Fe"):
         yield linear(f"expert {name}", f"B T D, [X] D {size} -> B T A {size}", "expert")
         if experts.bias:
@@ -82,7 +82,7 @@ def expert_rows(plan: Plan, experts: Experts) -> Iterator[Row]:
     if experts.bias:
         yield _expert_bias("expert down", "D")
     if plan.choices.links:
-        yield Row("combine", "B T D, Ze -> B T D", "link", "link", "", 0.0)
+        yield link("combine", "all-to-all")
 
 
 def _expert_bias(name: str, size: str) -> Row:

@@ -8,6 +8,7 @@ from functools import reduce
 
 from rooflens.arrays import Number
 from rooflens.dtypes import DTYPES, Dtype
+from rooflens.operators.collectives import ALONE, Way
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Part, Row
 from rooflens.records import record
@@ -17,8 +18,9 @@ from rooflens.records import record
 class Cost:
     """Demand on a machine. `flops` are tensor contractions by math dtype; vector work is `vector_flops`.
 
-    Bytes are read + written: weights and KV (with recurrent state) read, activations both. Link bytes are what one
-    device sends. Not counted: cache misses, padding, the instruction stream.
+    Bytes are read + written: weights and KV (with recurrent state) read, activations both. link_bytes: what one device
+    sends over its link, network_bytes: to other nodes; steps: how often that waits for the link, one after another.
+    Not counted: cache misses, padding, the instruction stream.
     """
 
     flops: Mapping[str, Number] = field(default_factory=dict)
@@ -27,7 +29,10 @@ class Cost:
     kv_bytes: Number = 0.0
     activation_bytes: Number = 0.0
     link_bytes: Number = 0.0
-    launches: float = 0.0
+    launches: Number = 0.0
+    link_steps: Number = 0.0
+    network_bytes: Number = 0.0
+    network_steps: Number = 0.0
 
     @property
     def total_flops(self) -> Number:
@@ -54,9 +59,12 @@ class Cost:
             self.activation_bytes + other.activation_bytes,
             self.link_bytes + other.link_bytes,
             self.launches + other.launches,
+            self.link_steps + other.link_steps,
+            self.network_bytes + other.network_bytes,
+            self.network_steps + other.network_steps,
         )
 
-    def __mul__(self, times: float) -> Cost:
+    def __mul__(self, times: Number) -> Cost:
         return Cost(
             {k: v * times for k, v in self.flops.items()},
             self.vector_flops * times,
@@ -65,6 +73,9 @@ class Cost:
             self.activation_bytes * times,
             self.link_bytes * times,
             self.launches * times,
+            self.link_steps * times,
+            self.network_bytes * times,
+            self.network_steps * times,
         )
 
 
@@ -93,8 +104,11 @@ class Precision:
         return self.math.get(part) or self.math.get("") or self.activations.math
 
 
-def cost_of(row: Row, letters: Letters, precision: Precision) -> Cost:
-    """A row counted: FLOPs on its unit, bytes by where each operand lives. Letters may be arrays."""
+def cost_of(row: Row, letters: Letters, precision: Precision, way: Way = ALONE) -> Cost:
+    """A row counted: FLOPs on its unit, bytes by where each operand lives, a collective done this way.
+
+    Letters may be arrays.
+    """
     x, w, y = row.sizes(letters)
     act = precision.activations.bytes
     flops = row.flops(letters)
@@ -112,9 +126,18 @@ def cost_of(row: Row, letters: Letters, precision: Precision) -> Cost:
         weight_bytes=weight,
         kv_bytes=kv,
         activation_bytes=moved,
-        link_bytes=x * w * act if row.home == "link" else 0.0,
         launches=0.0 if row.rides else 1.0,
+        **(_sent(x * act, way) if row.home == "link" else {}),
     )
+
+
+def _sent(message_bytes: Number, way: Way) -> dict[str, Number]:
+    return {
+        "link_bytes": message_bytes * way.link_bytes if way.link_bytes else 0.0,
+        "network_bytes": message_bytes * way.network_bytes if way.network_bytes else 0.0,
+        "link_steps": way.link_steps,
+        "network_steps": way.network_steps,
+    }
 
 
 def total(costs: Iterable[Cost]) -> Cost:

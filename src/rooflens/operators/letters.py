@@ -71,8 +71,6 @@ LETTERS: dict[str, Letter] = {
     "Vp": Letter("vocabulary of those embeddings"),
     "U": Letter("copies of the residual stream"),
     "N": Letter("elements of an operator placed alone"),
-    "Z": Letter("bytes on the wire for each byte reduced, 2 (n - 1) / n for an all-reduce over n"),
-    "Ze": Letter("bytes on the wire for each byte of a token sent to its experts, one way"),
 }
 
 Letters = Mapping[str, Number]

@@ -24,6 +24,7 @@ Part = Literal[
     "linear", "project", "expert", "shared", "attend", "router", "head", "embed", "norm", "conv", "ssm", "elementwise",
     "link",
 ]  # fmt: skip
+Collective = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send"]
 _TERM = re.compile(r"(\d*)([A-Z][a-z]?)?")
 
 
@@ -50,12 +51,13 @@ class Row:
     name: for reports, never matched by code.
     spec: "input, second operand -> output"; the second operand may be left out.
     home: where the second operand lives: weight; tied (streamed, stored elsewhere); table (stored, only the rows
-        looked up move); kv; state (read and written); link (bytes on the wire); act; none.
+        looked up move); kv; state (read and written); act; none; link: the input is the message of a `collective`.
     touches: which operands really move to or from memory: x input, w second operand, y output.
     part: picks the stored dtype and the math; `project` is a product around attention (q, k, v, out), which quantised
         files often leave wide, `linear` any other.
     flops_per_point: 2 is a contraction on the matrix unit; 0 a look-up; 1 to 8 work on the vector unit.
     rides: runs inside the kernel of the row before.
+    collective: what is done with the message, see operators.collectives.
     """
 
     name: str
@@ -65,10 +67,13 @@ class Row:
     touches: str = "xwy"
     flops_per_point: float = 2.0
     rides: bool = False
+    collective: Collective | None = None
 
     def __post_init__(self) -> None:
         if set(self.touches) - set("xwy"):
             raise RooflensError(f"row {self.name!r}: touches may hold x, w and y, not {self.touches!r}")
+        if (self.home == "link") != (self.collective is not None):
+            raise RooflensError(f"row {self.name!r}: a collective has home 'link', and a link has a collective")
         _ = self.operands
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rooflens.operators.rows import Home, Part, Row
+from rooflens.operators.rows import Collective, Home, Part, Row
 
 AttentionForm = Literal["flash", "unfused", "fused-softmax"]
 
@@ -45,6 +45,11 @@ def wide_norm(name: str, width: str) -> Row:
 def vector(name: str, spec: str, flops_per_point: float) -> Row:
     """Element-wise work that stays on chip, riding with the row before."""
     return Row(name, spec, "none", "elementwise", "", flops_per_point, rides=True)
+
+
+def link(name: str, collective: Collective, message: str = "B T D") -> Row:
+    """A collective of this message, a kernel of its own."""
+    return Row(name, f"{message} -> {message}", "link", "link", "", 0.0, collective=collective)
 
 
 def attention(form: AttentionForm = "flash", value_width: str = "W") -> tuple[Row, ...]:

@@ -15,6 +15,7 @@ from rooflens.errors import RooflensError
 from rooflens.models import Block, Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.unknowns import Monomial, Polynomial, Terms, terms
+from rooflens.parallel import pipeline
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.price import times
@@ -24,26 +25,19 @@ Sum = tuple[tuple[int, float], ...]  # monomials by index, each with its coeffic
 
 
 @record
-class Bound:
-    """`price_step` for any step of one model, precision, machine and layout. The letters of a step may be arrays.
+class Sums:
+    """Kernels of a pass. base: the first resource of every kernel, together; resources: each over all these kernels.
 
-    sites: blocks whose letters differ in a step. base: the first resource of every kernel, together; rivals: of each
-    kernel, how much more each other resource needs that may bind it; resources: each over the whole step.
+    rivals: of each kernel, how much more each other resource needs that may bind it.
     """
 
-    model: Model
-    layout: str
-    sites: tuple[Block, ...]
-    monomials: tuple[Monomial, ...]
-    base: Sum
-    rivals: tuple[tuple[Sum, ...], ...]
-    resources: tuple[Sum, ...]
-    launch_s: float
-    unpriced: tuple[str, ...]
+    base: Sum = ()
+    rivals: tuple[tuple[Sum, ...], ...] = ()
+    resources: tuple[Sum, ...] = ()
+    launch_s: float = 0.0
 
-    def floor_s(self, step: Step) -> Number:
+    def floor_s(self, values: list[Number]) -> Number:
         """Sum over kernels of the largest demand over rate."""
-        values = self._values(step)
         floor = _value(self.base, values)
         for kernel in self.rivals:
             more: Number = 0.0
@@ -52,10 +46,42 @@ class Bound:
             floor = floor + more
         return floor
 
+
+@record
+class Bound:
+    """`price_step` for any step of one model, precision, machine and layout. The letters of a step may be arrays.
+
+    sites: blocks whose letters differ in a step. kernels: all of them, or those of the layers where a pipeline has
+    several stages, and `ends` the others.
+    """
+
+    model: Model
+    layout: str
+    sites: tuple[Block, ...]
+    monomials: tuple[Monomial, ...]
+    kernels: Sums
+    ends: Sums
+    unpriced: tuple[str, ...]
+
+    def floor_s(self, step: Step) -> Number:
+        """Sum over kernels of the largest demand over rate, for all microbatches."""
+        values = self._values(step)
+        floor = self.kernels.floor_s(values)
+        return floor if _plain(step) else _through(self.model, step, floor, self.ends.floor_s(values))
+
     def floor_overlapped_s(self, step: Step) -> Number:
         """Largest over resources of the sums over kernels."""
         values = self._values(step)
-        return maximum([_value(resource, values) for resource in self.resources])
+        sums = [_value(resource, values) for resource in self.kernels.resources]
+        if not _plain(step):
+            ends = [_value(resource, values) for resource in self.ends.resources]
+            sums = [_through(self.model, step, one, end) for one, end in zip(sums, ends, strict=True)]
+        return maximum(sums or [0.0])
+
+    def launch_s(self, step: Step) -> Number:
+        """What starting the kernels costs, on the device."""
+        launch_s = self.kernels.launch_s
+        return launch_s if _plain(step) else _through(self.model, step, launch_s, self.ends.launch_s)
 
     def _values(self, step: Step) -> list[Number]:
         if step.layout != self.layout:
@@ -83,6 +109,16 @@ class _Binding:
         """Terms with their monomials numbered, the constant first."""
         return tuple(sorted((self.monomials.setdefault(m, len(self.monomials)), c) for m, c in of.items()))
 
+    def sums(self, demands: list[dict[str, Terms]], names: tuple[str, ...], launch_s: float) -> Sums:
+        """What each kernel demands of each resource, folded."""
+        able = [_able(demand.values()) for demand in demands]
+        return Sums(
+            self.sum(_total(first for first, *_ in able)),
+            tuple(tuple(self.sum(_less(one, first)) for one in others) for first, *others in able if others),
+            tuple(self.sum(_total(demand.get(name, {}) for demand in demands)) for name in names),
+            launch_s,
+        )
+
 
 def bind(
     model: Model, precision: Precision, machine: Machine, like: Step | None = None, *, activations: bool = True
@@ -95,15 +131,28 @@ def bind(
         {resource: terms(seconds * operator.count) for resource, seconds in by_resource.items()}
         for operator, (by_resource, _) in zip(found, priced, strict=True)
     ]
-    able = [_able(demand.values()) for demand in demands]
-    base = binding.sum(_total(first for first, *_ in able))
-    rivals = tuple(tuple(binding.sum(_less(one, first)) for one in others) for first, *others in able if others)
-    names = dict.fromkeys(name for demand in demands for name in demand)
-    resources = tuple(binding.sum(_total(demand.get(name, {}) for demand in demands)) for name in names)
-    launch_s = sum(operator.count * operator.cost.launches for operator in found) * machine.launch_s()
+    names = tuple(dict.fromkeys(name for demand in demands for name in demand))
+    launches = [float(operator.count * operator.cost.launches) * machine.launch_s() for operator in found]
+    apart = [like.pp > 1 and operator.at_an_end for operator in found]
+    kernels, ends = (
+        binding.sums(
+            [demand for demand, end in zip(demands, apart, strict=True) if end is wanted],
+            names,
+            sum(launch_s for launch_s, end in zip(launches, apart, strict=True) if end is wanted),
+        )
+        for wanted in (False, True)
+    )
     unpriced = tuple(dict.fromkeys(sentence for _, sentences in priced for sentence in sentences))
     sites, monomials = tuple(binding.sites), tuple(binding.monomials)
-    return Bound(model, like.layout, sites, monomials, base, rivals, resources or ((),), launch_s, unpriced)
+    return Bound(model, like.layout, sites, monomials, kernels, ends, unpriced)
+
+
+def _plain(step: Step) -> bool:
+    return step.pp == step.microbatches == 1
+
+
+def _through(model: Model, step: Step, kernels_s: Number, ends_s: Number) -> Number:
+    return pipeline(model, step, step.passes).step_s(kernels_s, ends_s)
 
 
 def _moves(block: Block) -> object:

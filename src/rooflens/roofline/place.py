@@ -51,13 +51,13 @@ def place(
     Raises NoPath for work that the machine cannot do. A share above 1 is kept: it is a finding, not an error.
     """
     by_resource, _ = times(cost, machine)
-    started_s = cost.launches * machine.launch_s() if launch_s is None else launch_s
+    started_s = float(cost.launches) * machine.launch_s() if launch_s is None else launch_s
     return _point(name, cost, machine, by_resource, started_s, measured_s)
 
 
 def placed(kernel: Priced, machine: Machine, measured_s: float | None = None) -> Point:
     """A priced kernel as a point."""
-    return _point(kernel.name, kernel.cost, machine, kernel.times_s, kernel.launch_s, measured_s)
+    return _point(kernel.name, kernel.cost, machine, kernel.times_s, float(kernel.launch_s), measured_s)
 
 
 def _point(

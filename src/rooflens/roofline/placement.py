@@ -173,7 +173,7 @@ def _total(price: StepPrice) -> Total:
         moved_bytes,
         float(price.floor_s),
         float(price.floor_overlapped_s),
-        price.launch_s,
+        float(price.launch_s),
         price.bound,
         flops / moved_bytes if moved_bytes else None,
     )
@@ -186,7 +186,7 @@ def _measured(basis: StepPrice, machine: Machine, measured_s: float) -> Measured
     mbu = moved / measured_s / machine.memory("read").floor_value if moved else 0.0
     return Measured(
         time_s=measured_s,
-        regime=regime(basis.bound, floor_s, basis.launch_s, measured_s),
+        regime=regime(basis.bound, floor_s, float(basis.launch_s), measured_s),
         times_floor=measured_s / floor_s if floor_s else 0.0,
         mfu=mfu,
         mbu=mbu,

@@ -10,16 +10,18 @@ from collections.abc import Iterable, Mapping
 from rooflens.arrays import Number, is_array, maximum
 from rooflens.errors import NoPath
 from rooflens.operators.cost import Cost, total
+from rooflens.parallel import Pipeline
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.workload import Operator
 
+NETWORK = "network"  # the link between nodes
 VECTOR_MATH = "fp32"  # softmax, norms and scans are computed in fp32 on the vector unit
 
 
 @record
 class Priced:
-    """One operator priced, `count` times. times_s: seconds by resource (compute:bf16, vector, memory, link).
+    """One operator priced, `count` times. times_s: seconds by resource (compute:bf16, vector, memory, link, network).
 
     time_s is one kernel's floor; launch_s, beside it, is what starting it costs. unpriced: demands whose rate is not
     known, each a sentence; they are said, never free in silence.
@@ -30,7 +32,7 @@ class Priced:
     cost: Cost
     times_s: Mapping[str, Number]
     time_s: Number
-    launch_s: float = 0.0
+    launch_s: Number = 0.0
     unpriced: tuple[str, ...] = ()
 
     @property
@@ -43,7 +45,8 @@ class Priced:
 class StepPrice:
     """A step priced. moved_bytes: those that were charged. floor_s: sum over kernels of the largest demand over rate.
 
-    floor_overlapped_s: largest over resources of the sums, what perfect overlap between kernels would give.
+    floor_overlapped_s: largest over resources of the sums, what perfect overlap between kernels would give. `pipeline`
+    makes a step of one microbatch's way through the kernels; cost and bytes are those of one device in the whole step.
     """
 
     kernels: tuple[Priced, ...]
@@ -51,7 +54,8 @@ class StepPrice:
     moved_bytes: Number
     floor_s: Number
     floor_overlapped_s: Number
-    launch_s: float
+    launch_s: Number
+    pipeline: Pipeline = Pipeline()
 
     @property
     def shares_s(self) -> dict[str, float]:
@@ -59,7 +63,10 @@ class StepPrice:
         shares: dict[str, float] = {}
         for kernel in self.kernels:
             shares[kernel.bound] = shares.get(kernel.bound, 0.0) + kernel.count * float(_scalar(kernel.time_s))
-        return shares
+        if self.pipeline.plain:
+            return shares
+        whole = sum(shares.values()) or 1.0
+        return {kind: share * float(self.floor_s) / whole for kind, share in shares.items()}
 
     @property
     def bound(self) -> str:
@@ -74,8 +81,8 @@ class StepPrice:
 
 
 def kind_of(resource: str) -> str:
-    """`compute:bf16` and `vector` are compute; memory and link are themselves."""
-    return "compute" if resource.startswith(("compute", "vector")) else resource
+    """`compute:bf16` and `vector` are compute, `network` is a link; memory and link are themselves."""
+    return "compute" if resource.startswith(("compute", "vector")) else "link" if resource == "network" else resource
 
 
 def times(cost: Cost, machine: Machine, *, activations: bool = True) -> tuple[dict[str, Number], tuple[str, ...]]:
@@ -100,6 +107,8 @@ def times(cost: Cost, machine: Machine, *, activations: bool = True) -> tuple[di
         out["memory"] = memory
     if _some(cost.link_bytes):
         out["link"] = cost.link_bytes / machine.the_link().floor_value
+    if _some(cost.network_bytes):
+        out["network"] = cost.network_bytes / machine.the_link(NETWORK).floor_value
     return out, unpriced
 
 
@@ -113,20 +122,37 @@ def price(operator: Operator, machine: Machine, *, activations: bool = True) -> 
 
 def price_step(operators: Iterable[Operator], machine: Machine, *, activations: bool = True) -> StepPrice:
     """A step on one machine. Without activations: the floor of predict (weights, KV, state), which may stay on chip."""
-    kernels = tuple(price(o, machine, activations=activations) for o in operators)
-    sums: dict[str, Number] = {}
-    for kernel in kernels:
-        for resource, seconds in kernel.times_s.items():
-            sums[resource] = sums.get(resource, 0.0) + kernel.count * seconds
+    made = tuple(operators)
+    kernels = tuple(price(o, machine, activations=activations) for o in made)
+    through = made[0].pipeline if made else Pipeline()
     cost = total(k.cost * k.count for k in kernels)
+    cost = cost if through.plain else cost * through.work
+
+    def step_s(seconds: Iterable[Number]) -> Number:
+        sums: list[Number] = [0.0, 0.0]
+        for operator, one in zip(made, seconds, strict=True):
+            sums[operator.at_an_end] = sums[operator.at_an_end] + operator.count * one
+        return through.step_s(*sums)
+
+    resources = dict.fromkeys(resource for kernel in kernels for resource in kernel.times_s)
     return StepPrice(
         kernels,
         cost,
         cost.bytes if activations else cost.streamed_bytes,
-        sum((k.count * k.time_s for k in kernels), 0.0),
-        maximum(sums.values()) if sums else 0.0,
-        sum(k.count * k.launch_s for k in kernels),
+        step_s(k.time_s for k in kernels),
+        maximum([step_s(k.times_s.get(resource, 0.0) for k in kernels) for resource in resources] or [0.0]),
+        step_s(k.launch_s for k in kernels),
+        through,
     )
+
+
+def started_s(price: StepPrice, machine: Machine, launches: float, *, hosted: bool) -> Number:
+    """Seconds of a step with its launches: floor + launches x device cost.
+
+    hosted: the host starts each, so it takes no less than launches x host cost, a clock of its own beside the device's.
+    """
+    on_device = price.floor_s + launches * machine.launch_s("device")
+    return maximum([on_device, launches * machine.launch_s("host")]) if hosted else on_device
 
 
 def _vector(cost: Cost, machine: Machine) -> tuple[Number | None, tuple[str, ...]]:
