@@ -146,7 +146,9 @@ class Model:
         return ((b, r) for b in self.blocks for r in b.rows if r.home in homes)
 
     def _touching(self, block: Block, experts: str) -> dict[str, Number]:
-        return {"X": block.with_letters(self.letters).get(experts, 0.0)}
+        """As many experts as asked for, or those that the block says are there: one device's share."""
+        letters = block.with_letters(self.letters)
+        return {"X": letters.get("X", letters.get(experts, 0.0))}
 
     def _cached(self, block: Block) -> float:
         """Elements that one layer of a block caches a position, each read or not by more than one row."""

@@ -15,13 +15,16 @@ from rooflens.records import record
 from rooflens.units import LARGEST, whole
 
 Values = Mapping[str, float]
-AMOUNTS = ("flops", "bytes", "params", "weight_bytes")  # counted by somebody, so fractions may be; other keys are whole
-_WRITTEN = re.compile(r"\s*[\w-]+\s*:\s*\w+\s*=.*|(params|weight_bytes)=.*", re.DOTALL)
+AMOUNTS = ("flops", "bytes", "params", "weight_bytes", "table_bytes")  # somebody's counts; other keys are whole
+_WRITTEN = re.compile(r"\s*[\w-]+\s*:\s*\w+\s*=.*|(params|weight_bytes|table_bytes)=.*", re.DOTALL)
 
 
 @record
 class Alone:
-    """An operator of its own: rows with their letters, or a count that somebody made (`flops`, `bytes`)."""
+    """An operator of its own: rows with their letters, or a count that somebody made (`flops`, `bytes`).
+
+    table_bytes: weights that are stored and only looked up, so not among weight_bytes.
+    """
 
     name: str
     rows: tuple[Row, ...] = ()
@@ -29,6 +32,7 @@ class Alone:
     flops: float = 0.0
     weight_bytes: float = 0.0
     activation_bytes: float = 0.0
+    table_bytes: float = 0.0
 
     def cost(self, precision: Precision) -> Cost:
         """Its demand in this precision; counts that were given are not touched by it."""
@@ -105,7 +109,7 @@ def _size(text: str, key: str, value: str) -> float:
         raise RooflensError(f"{text!r}: {key}={value!r} is not a number") from None
     if key not in AMOUNTS:
         whole(size, f"{text!r}: {key}", least=0 if key == "causal" else 1)
-    elif not 0 <= size <= LARGEST or (size == 0 and key not in ("flops", "bytes")):
+    elif not 0 <= size <= LARGEST or (size == 0 and key not in ("flops", "bytes", "table_bytes")):
         raise RooflensError(f"{text!r}: {key}={value} is not an amount up to {LARGEST:g}")
     return size
 
@@ -139,6 +143,13 @@ def _pass(name: str) -> Callable[[Values, AttentionForm], Alone]:
     return lambda v, _: Alone(name, (ALONE[name],), {"N": v["n"]})
 
 
+def _step(v: Values, _: AttentionForm) -> Alone:
+    if v["table_bytes"] >= v["weight_bytes"]:
+        raise RooflensError("table_bytes is the part of weight_bytes that is looked up, so it must be smaller")
+    streamed = v["weight_bytes"] - v["table_bytes"]
+    return Alone("step", flops=2 * v["params"], weight_bytes=streamed, table_bytes=v["table_bytes"])
+
+
 FORMS: dict[str, _Form] = {
     "gemm": _Form(("M", "K", "N"), {}, _gemm),
     "attention": _Form(("H", "W", "S", "K"), {"B": 1, "T": 1, "causal": 1}, _attention),
@@ -148,9 +159,5 @@ FORMS: dict[str, _Form] = {
     "rmsnorm": _Form(("n",), {}, _pass("rmsnorm")),
     "layernorm": _Form(("n",), {}, _pass("layernorm")),
     "op": _Form(("flops", "bytes"), {}, lambda v, _: Alone("op", flops=v["flops"], activation_bytes=v["bytes"])),
-    "params": _Form(
-        ("params", "weight_bytes"),
-        {},
-        lambda v, _: Alone("step", flops=2 * v["params"], weight_bytes=v["weight_bytes"]),
-    ),
+    "params": _Form(("params", "weight_bytes"), {"table_bytes": 0}, _step),
 }

@@ -1,0 +1,1 @@
+"""What to expect: floors nobody can beat, estimates with their intervals, memory, and what binds. Pure."""
