@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import pkgutil
 from string import Formatter
 
 import pytest
 from plot_scenes import A100, point
 
 from rooflens.errors import Unknown
+from rooflens.present import lang as lang_pages
 from rooflens.present.words import (
+    BOOKS,
+    FIGURES,
     LANGUAGES,
-    MESSAGES,
     bare_intensity,
+    book,
     intensity,
     point_line,
     regime,
@@ -29,19 +33,22 @@ def placeholders(template: str) -> set[str]:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_every_language_has_every_message(lang):
-    assert set(MESSAGES[lang]) == set(MESSAGES["en"])
+@pytest.mark.parametrize("name", [*BOOKS, FIGURES])
+def test_every_language_has_every_phrase_with_the_same_placeholders(name, lang):
+    here, english = book(name, lang), book(name, "en")
+    assert list(here) == list(english)
+    assert [k for k, text in here.items() if placeholders(text) != placeholders(english[k])] == []
+    assert all(text.strip() for text in here.values())
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_every_translation_fills_the_same_placeholders(lang):
-    wrong = [k for k, text in MESSAGES[lang].items() if placeholders(text) != placeholders(MESSAGES["en"][k])]
-    assert wrong == []
+def test_every_module_of_phrases_is_a_page_of_a_book():
+    modules = {m.name for m in pkgutil.iter_modules(lang_pages.__path__)}
+    assert modules == {page for pages in BOOKS.values() for page in pages} | set(LANGUAGES)
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_no_message_is_empty(lang):
-    assert all(text.strip() for text in MESSAGES[lang].values())
+def test_the_first_word_of_a_key_names_its_book():
+    strays = {k for name in BOOKS for k in book(name, "en") if k.partition(".")[0] not in BOOKS}
+    assert strays | {k for k in book(FIGURES, "en") if k.partition(".")[0] in BOOKS} == set()
 
 
 def test_the_line_of_a_decode_step_reads_as_promised():

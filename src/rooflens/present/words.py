@@ -1,34 +1,52 @@
-"""Sentences: one catalogue of messages, a key and a language in, text out.
+"""Sentences: one catalogue of messages, a key and a language in, text out. A book a verb, in `present.lang`.
 
 Numbers keep a decimal point and SI units in every language, as `units.show` writes them.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+
 from rooflens.errors import Unknown
-from rooflens.present.lang import en, es, lab, vi
 from rooflens.roofline.points import Point
 from rooflens.units import percent, show
 
-MESSAGES: dict[str, dict[str, str]] = {
-    "en": en.MESSAGES | lab.EN,
-    "es": es.MESSAGES | lab.ES,
-    "vi": vi.MESSAGES | lab.VI,
-}
-LANGUAGES = tuple(MESSAGES)
+LANGUAGES = ("en", "es", "vi")
+FIGURES = "figures"  # the book of figures, points and tables: every key whose first word names no other book
+BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang`, loaded when a key asks for them
+    "answer": ("answer",), "diff": ("diff",), "frame": ("frame",), "gain": ("gains",), "lab": ("lab", "gains"),
+    "machines": ("machines",), "measure": ("measure",), "models": ("models",), "place": ("place",),
+    "retold": ("retold", "doubts"),
+}  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 
 
-def say(key: str, lang: str = "en", **values: object) -> str:
-    """The message `key` in `lang` with its placeholders filled. Raises Unknown for a language we do not have."""
-    if lang not in MESSAGES:
+@cache
+def book(name: str, lang: str) -> dict[str, str]:
+    """The phrases of one book, by key. Raises Unknown for a language we do not have."""
+    if lang not in LANGUAGES:
         raise Unknown("language", lang, LANGUAGES)
-    return MESSAGES[lang][key].format(**values)
+    pages = [(module, lang.upper()) for module in BOOKS.get(name, ())] or [(lang, "MESSAGES")]
+    phrases: dict[str, str] = {}
+    for module, page in pages:
+        phrases |= getattr(import_module(f"rooflens.present.lang.{module}"), page)
+    return phrases
+
+
+def say(key: str, /, lang: str = "en", **values: object) -> str:
+    """The message `key` in `lang` with its placeholders filled. Raises Unknown for a language we do not have."""
+    return _book_of(key, lang)[key].format(**values)
 
 
 def known(key: str, otherwise: str, lang: str = "en") -> str:
     """The message `key` when there is one, else `otherwise`: for words that arrive as data."""
-    return say(key, lang) if key in MESSAGES.get(lang, {}) else otherwise
+    return _book_of(key, lang).get(key, otherwise)
+
+
+def _book_of(key: str, lang: str) -> dict[str, str]:
+    first = key.partition(".")[0]
+    return book(first if first in BOOKS else FIGURES, lang)
 
 
 def share(ratio: float) -> str:
@@ -65,7 +83,7 @@ def is_finding(point: Point) -> bool:
 def regime(point: Point, lang: str = "en") -> str:
     """ "memory-bound, 0.5 % of the bf16 roof"."""
     key = f"regime.{point.regime}"
-    return say(key if key in MESSAGES["en"] else "regime.other", lang, **_numbers(point, lang))
+    return say(key if key in book(FIGURES, "en") else "regime.other", lang, **_numbers(point, lang))
 
 
 def point_line(point: Point, lang: str = "en", lever: str | None = None) -> str:
@@ -82,7 +100,7 @@ def sentence(point: Point, lang: str = "en", launch_s: float | None = None) -> s
         return say("finding.above", lang, **values | {"ratio": share(excess(point))})
     floor = say("sentence.launch_floor", lang, time=show(launch_s, "s", 2)) if launch_s else ""
     key = f"sentence.{point.regime}"
-    return say(key if key in MESSAGES["en"] else "sentence.other", lang, **values | {"floor": floor})
+    return say(key if key in book(FIGURES, "en") else "sentence.other", lang, **values | {"floor": floor})
 
 
 def _numbers(point: Point, lang: str) -> dict[str, object]:

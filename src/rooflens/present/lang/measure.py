@@ -1,0 +1,42 @@
+"""What `rooflens measure` says."""
+
+from __future__ import annotations
+
+EN: dict[str, str] = {
+    "measure.ceiling": "ceiling",
+    "measure.value": "value",
+    "measure.spread": "spread",
+    "measure.samples": "samples",
+    "measure.trusted": "trusted",
+    "measure.yes": "yes",
+    "measure.no": "no: {why}",
+    "measure.skipped": "skipped: {text}",
+    "measure.contention": "contention: {text}",
+    "measure.throttle": "throttle: {text}",
+}
+
+ES: dict[str, str] = {
+    "measure.ceiling": "techo",
+    "measure.value": "valor",
+    "measure.spread": "dispersión",
+    "measure.samples": "muestras",
+    "measure.trusted": "fiable",
+    "measure.yes": "sí",
+    "measure.no": "no: {why}",
+    "measure.skipped": "omitido: {text}",
+    "measure.contention": "contención: {text}",
+    "measure.throttle": "throttling: {text}",
+}
+
+VI: dict[str, str] = {
+    "measure.ceiling": "trần",
+    "measure.value": "giá trị",
+    "measure.spread": "độ phân tán",
+    "measure.samples": "số mẫu",
+    "measure.trusted": "đáng tin",
+    "measure.yes": "có",
+    "measure.no": "không: {why}",
+    "measure.skipped": "bỏ qua: {text}",
+    "measure.contention": "tranh chấp: {text}",
+    "measure.throttle": "throttling: {text}",
+}

@@ -1,0 +1,62 @@
+"""Sentences that arrive as data, told in another language: each is found by its English, as gettext finds messages.
+
+The floors below write notes, findings and reasons once, in English, and JSON keeps them so. Here what varies in them is
+found again by their template in the book `retold`; a sentence that is not in it stays as it came.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from string import Formatter
+
+from rooflens.present.words import book
+
+JOINT = "; "
+AGAIN = ("why", "basis")  # sentences themselves
+WORDS = ("dtype", "math")
+
+
+@cache
+def retold(sentence: str, lang: str = "en") -> str:
+    """The sentence, or several joined with "; ", in `lang`. Raises Unknown for a language we do not have."""
+    templates, pieces = book("retold", lang), sentence.split(JOINT)
+    if lang == "en":
+        return sentence
+    told = []
+    while pieces:
+        taken, said = _first(pieces, templates, lang)
+        told.append(said)
+        pieces = pieces[taken:]
+    return JOINT.join(told)
+
+
+def _first(pieces: list[str], templates: dict[str, str], lang: str) -> tuple[int, str]:
+    """How many of the pieces make the first sentence, the most that are one, and that sentence retold."""
+    for taken in range(len(pieces), 0, -1):
+        key, found = _matched(JOINT.join(pieces[:taken]))
+        if key:
+            values = {name: retold(value, lang) if name in AGAIN else value for name, value in found.items()}
+            return taken, templates[key].format(**values)
+    return 1, pieces[0]
+
+
+def _matched(sentence: str) -> tuple[str, dict[str, str]]:
+    """The key of the first template that the whole sentence fits, and what varies; "" when none fits."""
+    for key, template in book("retold", "en").items():
+        if all(literal in sentence for literal, *_ in Formatter().parse(template)):
+            found = _pattern(template).fullmatch(sentence)
+            if found:
+                return key, found.groupdict()
+    return "", {}
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    parts = Formatter().parse(template)
+    return re.compile("".join(re.escape(literal) + (_hole(name) if name else "") for literal, name, *_ in parts))
+
+
+def _hole(name: str) -> str:
+    wanted = ".+" if name in AGAIN else r"\S+?" if name in WORDS else f"(?:(?!{JOINT}).)+?"
+    return f"(?P<{name}>{wanted})"
