@@ -6,8 +6,10 @@ import click
 
 from rooflens import artefacts, catalogue
 from rooflens.catalogue import Accelerator
-from rooflens.cli.options import json_flag
-from rooflens.cli.printing import emit, table
+from rooflens.cli.options import json_flag, lang
+from rooflens.cli.printing import emit, headed
+from rooflens.present.retold import retold
+from rooflens.present.words import known, say
 from rooflens.records import encode
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.machines import from_accelerator
@@ -24,13 +26,14 @@ CONVENTIONS = {
 
 @click.command("machines", epilog="Example:  rooflens machines a100-sxm4-80gb")
 @click.argument("name", required=False)
+@lang
 @json_flag
-def command(name: str | None, as_json: bool) -> None:
+def command(name: str | None, lang: str, as_json: bool) -> None:
     """What is known about an accelerator: dense peaks, ridge points, the memory ladder, sources."""
     if name is None:
-        _list(as_json)
+        _list(lang, as_json)
     else:
-        _one(_named(name), as_json)
+        _one(_named(name), lang, as_json)
 
 
 def _named(name: str) -> Accelerator:
@@ -41,17 +44,21 @@ def _named(name: str) -> Accelerator:
     return catalogue.accelerator(name)
 
 
-def _list(as_json: bool) -> None:
+def _list(lang: str, as_json: bool) -> None:
     every = catalogue.accelerators()
     if as_json:
         emit(artefacts.to_json({"conventions": CONVENTIONS, "machines": [_brief(a) for a in every]}, LIST_SCHEMA))
         return
-    rows = [[a.id, a.name, _memory(a), _bandwidth(a), _peak16(a), str(a.year or ""), a.confidence or ""] for a in every]
-    columns = ["id", "name", "memory", "bandwidth", "16-bit dense", "year", "conf."]
-    emit(
-        table(columns, rows)
-        + f"\n\n{len(every)} accelerators; every peak dense. One of them whole: rooflens machines ID"
-    )
+    rows = [_row(a, say("frame.unknown", lang)) for a in every]
+    columns = ["id", "name", "memory", "bandwidth", "peak16", "year", "confidence"]
+    emit(headed("machines", columns, rows, lang) + "\n\n" + say("machines.count", lang, count=len(every)))
+
+
+def _row(chip: Accelerator, unknown: str) -> list[str]:
+    capacity, bandwidth = chip.memory.capacity_bytes, chip.memory.bandwidth_bytes_per_s
+    memory, rate = show(capacity, "B") if capacity else unknown, show(bandwidth, "B/s") if bandwidth else unknown
+    year, confidence = str(chip.year or ""), chip.confidence or ""
+    return [chip.id, chip.name, memory, rate, _peak16(chip) or unknown, year, confidence]
 
 
 def _brief(chip: Accelerator) -> dict[str, object]:
@@ -63,7 +70,7 @@ def _brief(chip: Accelerator) -> dict[str, object]:
     return {key: value for key, value in brief.items() if value is not None}
 
 
-def _one(chip: Accelerator, as_json: bool) -> None:
+def _one(chip: Accelerator, lang: str, as_json: bool) -> None:
     machine, rungs = from_accelerator(chip), catalogue.ladder(chip)
     if as_json:
         ridges = {f"{c.path}/{c.dtype}": r for c in machine.find("compute") if (r := _ridge(machine, c))}
@@ -76,21 +83,30 @@ def _one(chip: Accelerator, as_json: bool) -> None:
         }
         emit(artefacts.to_json({**whole, "source_texts": _sources(chip)}, ONE_SCHEMA))
         return
-    emit("\n\n".join([_head(chip), _peaks(chip, machine), _ladder(rungs), _foot(chip)]))
+    emit("\n\n".join([_head(chip, lang), _peaks(chip, machine, lang), _ladder(rungs, lang), _foot(chip, lang)]))
 
 
-def _head(chip: Accelerator) -> str:
-    known = [chip.vendor, chip.architecture, chip.form_factor, str(chip.year or "") or None, chip.status]
-    power = f"{chip.tdp_w:g} W" if chip.tdp_w else "power unknown"
-    units = f"{chip.unit_count} {chip.unit_kind}s" if chip.unit_count else "units unknown"
-    price = (
-        f"{chip.price.usd_per_hour:g} USD/h ({chip.price.kind}, {chip.price.date})" if chip.price else "price unknown"
-    )
+def _head(chip: Accelerator, lang: str) -> str:
+    facts = [chip.vendor, chip.architecture, chip.form_factor, str(chip.year or "") or None, chip.status]
     first = f"{chip.name or chip.id}  ({chip.id})"
-    return f"{first}\n{', '.join(k for k in known if k)}; {units}, {power}, {price}"
+    power = f"{chip.tdp_w:g} W" if chip.tdp_w else say("machines.power_unknown", lang)
+    return f"{first}\n{', '.join(f for f in facts if f)}; {_units(chip, lang)}, {power}, {_price(chip, lang)}"
 
 
-def _peaks(chip: Accelerator, machine: Machine) -> str:
+def _units(chip: Accelerator, lang: str) -> str:
+    if not chip.unit_count:
+        return say("machines.units_unknown", lang)
+    return say("machines.units", lang, count=chip.unit_count, kind=chip.unit_kind)
+
+
+def _price(chip: Accelerator, lang: str) -> str:
+    if not chip.price:
+        return say("machines.price_unknown", lang)
+    price = f"{chip.price.usd_per_hour:g}"
+    return say("machines.price", lang, price=price, kind=chip.price.kind, date=chip.price.date)
+
+
+def _peaks(chip: Accelerator, machine: Machine, lang: str) -> str:
     rows = []
     for ceiling in sorted(machine.find("compute"), key=lambda c: (c.path or "", -c.value)):
         ridge = _ridge(machine, ceiling)
@@ -98,35 +114,38 @@ def _peaks(chip: Accelerator, machine: Machine) -> str:
         rows.append(
             [
                 ceiling.dtype or "",
-                ceiling.path or "",
-                show(ceiling.value, "FLOP/s") if ceiling.value else "no such path",
+                known(f"machines.path.{ceiling.path}", ceiling.path or "", lang),
+                show(ceiling.value, "FLOP/s") if ceiling.value else say("machines.no_path", lang),
                 f"{ridge:.4g} FLOP/B" if ridge else "",
                 show(ceiling.value * sparse, "FLOP/s") if sparse and sparse != 1 else "",
             ]
         )
-    return table(["dtype", "unit", "dense peak", "ridge point", "2:4 sparse"], rows) if rows else "no peak is known"
+    columns = ["dtype", "unit", "dense", "ridge", "sparse"]
+    return headed("machines", columns, rows, lang) if rows else say("machines.no_peak", lang)
 
 
-def _ladder(rungs: tuple[catalogue.Rung, ...]) -> str:
+def _ladder(rungs: tuple[catalogue.Rung, ...], lang: str) -> str:
+    unknown = say("frame.unknown", lang)
     rows = [
         [
-            rung.name,
-            show(rung.capacity_bytes, "B") if rung.capacity_bytes is not None else "unknown" if _holds(rung) else "",
-            show(rung.bandwidth_bytes_per_s, "B/s") if rung.bandwidth_bytes_per_s is not None else "unknown",
-            f"{rung.cost_of_a_byte:.3g}x" if rung.cost_of_a_byte is not None else "unknown",
-            rung.origin or "",
-            rung.note or "",
+            known(f"machines.rung.{rung.name}", rung.name, lang),
+            show(rung.capacity_bytes, "B") if rung.capacity_bytes is not None else unknown if _holds(rung) else "",
+            show(rung.bandwidth_bytes_per_s, "B/s") if rung.bandwidth_bytes_per_s is not None else unknown,
+            f"{rung.cost_of_a_byte:.3g}x" if rung.cost_of_a_byte is not None else unknown,
+            known(f"frame.origin.{rung.origin}", rung.origin or "", lang),
+            retold(rung.note or "", lang),
         ]
         for rung in rungs
     ]
-    return table(["rung", "capacity", "bandwidth", "a byte costs", "origin", "note"], rows)
+    return headed("machines", ["rung", "capacity", "bandwidth", "byte", "origin", "note"], rows, lang)
 
 
-def _foot(chip: Accelerator) -> str:
-    lines = [f"confidence {chip.confidence or 'unknown'}; every peak dense, links one direction"]
-    lines += [f"note: {chip.note}"] if chip.note else []
-    lines += [f"flag: {flag}" for flag in chip.flags]
-    return "\n".join(lines + [f"source {key}: {what}" for key, what in _sources(chip).items()])
+def _foot(chip: Accelerator, lang: str) -> str:
+    lines = [say("machines.foot", lang, confidence=chip.confidence or say("frame.unknown", lang))]
+    lines += [say("frame.note", lang, text=chip.note)] if chip.note else []
+    lines += [say("machines.flag", lang, text=flag) for flag in chip.flags]
+    lines += [say("machines.source", lang, key=key, text=what) for key, what in _sources(chip).items()]
+    return "\n".join(lines)
 
 
 def _sources(chip: Accelerator) -> dict[str, str]:
@@ -144,15 +163,6 @@ def _holds(rung: catalogue.Rung) -> bool:
     return "link" not in rung.name.lower() and "pcie" not in rung.name.lower() and "network" not in rung.name.lower()
 
 
-def _memory(chip: Accelerator) -> str:
-    return show(chip.memory.capacity_bytes, "B") if chip.memory.capacity_bytes else "unknown"
-
-
-def _bandwidth(chip: Accelerator) -> str:
-    found = chip.memory.bandwidth_bytes_per_s
-    return show(found, "B/s") if found else "unknown"
-
-
-def _peak16(chip: Accelerator) -> str:
+def _peak16(chip: Accelerator) -> str | None:
     found = [p for path in chip.peaks.values() for d, p in path.items() if d in ("bf16", "fp16") and p]
-    return show(max(found), "FLOP/s") if found else "unknown"
+    return show(max(found), "FLOP/s") if found else None

@@ -26,11 +26,18 @@ def colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], lang: str = "en") -> str:
     """A table as text: as wide as the terminal, bold heads where colour is wanted."""
     from rooflens.present.tables import table as drawn
 
-    return drawn(columns, rows, width=width(), colour=colour())
+    return drawn(columns, rows, width=width(), colour=colour(), lang=lang)
+
+
+def headed(verb: str, heads: Sequence[str], rows: Sequence[Sequence[str]], lang: str) -> str:
+    """A table whose heads are phrases of a verb: `name` is the phrase `VERB.name`."""
+    from rooflens.present.words import say as phrase
+
+    return table([phrase(f"{verb}.{head}", lang) for head in heads], rows, lang)
 
 
 def width() -> int | None:
