@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rooflens import artefacts, catalogue, models, workload
+from rooflens import artefacts, catalogue, models, parallel, workload
 from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
@@ -22,20 +23,26 @@ from rooflens.operators.cost import Precision
 from rooflens.operators.standard import AttentionForm
 from rooflens.records import checked, record
 from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.links import said as links_said
 from rooflens.roofline.machines import from_accelerator, overridden
 from rooflens.roofline.math import resolve
 from rooflens.roofline.placement import Placement, conventions, placement
 from rooflens.roofline.points import Point
+from rooflens.roofline.price import NETWORK
 from rooflens.units import LARGEST, whole
 from rooflens.workload import Mask, Operator, Phase, Step
 
+DEVICES = ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node")
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
+BY_MICROBATCH = "figures are of one kernel and one microbatch, which runs `count` of them on its way; totals: a device"
+BUBBLE = "the pipeline is empty before and after the step; (p - 1) / (m + p - 1) of it a stage waits"
 
 
 @record
 class Question:
     """What `place` is asked: a model or an operator, its step and formats. None: the default that `step` states.
 
+    output: tokens generated behind `prompt`; the decode step is then the mean one, at a context of prompt + output / 2.
     Raises RooflensError for a value of another kind, a size that is no whole number, a time that is not above 0.
     """
 
@@ -44,6 +51,7 @@ class Question:
     batch: float = 1
     context: float | None = None
     prompt: float | None = None
+    output: float | None = None
     weights: str | None = None
     kv: str | None = None
     math: str | None = None
@@ -53,6 +61,9 @@ class Question:
     tp: int = 1
     ep: int = 1
     dp: int = 1
+    pp: int = 1
+    microbatches: int = 1
+    gpus_per_node: int | None = None
     routing_skew: float = 0.0
     tokens: float = 1
     link: str | None = None
@@ -60,7 +71,7 @@ class Question:
 
     def __post_init__(self) -> None:
         checked(self)
-        for name in ("batch", "context", "prompt", "tokens", "tp", "ep", "dp"):
+        for name in ("batch", "context", "prompt", "output", "tokens", *DEVICES):
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name)
         for name in ("what", "weights", "kv", "math", "link"):
@@ -135,7 +146,7 @@ def _answer_alone(question: Question, there: Machine) -> Answer:
 def _no_step(question: Question) -> None:
     """An operator alone has its sizes in its text: what would set a step says nothing about it, so it is refused."""
     plain = Question(question.what)
-    options = ("phase", "batch", "context", "prompt", "mask", "tp", "ep", "dp", "link", "routing_skew", "tokens")
+    options = ("phase", "batch", "context", "prompt", "output", "mask", *DEVICES, "link", "routing_skew", "tokens")
     given = [name for name in options if getattr(question, name) != getattr(plain, name)]
     if given:
         raise RooflensError(
@@ -144,7 +155,7 @@ def _no_step(question: Question) -> None:
 
 
 def _answer_model(question: Question, there: Machine) -> Answer:
-    several = max(question.tp, question.ep, question.dp) > 1
+    several = max(question.tp, question.ep, question.dp, question.pp) > 1
     built = model(question.what, question.attention, fused=question.fused, links=several)
     priced, asked = workload.suited(built, question.phase), _step(question)
     if "E" not in priced.letters and (question.routing_skew or question.ep > 1):
@@ -152,14 +163,36 @@ def _answer_model(question: Question, there: Machine) -> Answer:
     own, assumed = workload.own_dtype(priced)
     stored = workload.precision(own, question.weights, question.kv, priced.stored, priced.state_dtype)
     precision, notes = resolve(stored, there, question.math)
-    notes = (*priced.warnings, *(() if question.weights else assumed), *notes, *workload.beyond(priced, asked))
     operators = tuple(workload.operators(priced, asked, precision))
-    step = {
-        "phase": asked.phase, "batch": float(asked.batch), "tokens": float(asked.tokens),
-        "context": float(asked.context), "tp": float(asked.tp), "ep": float(asked.ep), "dp": float(asked.dp),
+    notes = (*priced.warnings, *(() if question.weights else assumed), *notes, *_noted(question, priced, asked))
+    crossing = any(float(operator.cost.network_bytes) for operator in operators)
+    there = there.using(NETWORK) if crossing else there
+    return _answer(question, there, operators, precision, _said(question, asked), notes)
+
+
+def _noted(question: Question, priced: Model, asked: Step) -> Iterator[str]:
+    """What a reader must know about this step."""
+    longest = asked
+    if question.output is not None and question.prompt is not None:
+        yield f"the mean step of {question.output:g} generated tokens: context = prompt + output / 2"
+        longest = replace(asked, context=question.prompt + question.output)
+    yield from workload.beyond(priced, longest)
+    yield from parallel.notes(priced, asked)
+    if question.link and question.gpus_per_node:
+        yield f"all collectives are on {question.link}, as asked, also those between nodes"
+
+
+def _said(question: Question, asked: Step) -> dict[str, float | str]:
+    """The step, as an answer repeats it."""
+    names = ("batch", "tokens", "context", "tp", "ep", "dp", "pp", "microbatches")
+    given = ("prompt", "output") if question.output is not None else ()
+    nodes = ("gpus_per_node",) if question.gpus_per_node is not None else ()
+    return {
+        "phase": asked.phase,
+        **{name: float(getattr(asked, name)) for name in names},
+        **{name: float(getattr(question, name)) for name in (*given, *nodes)},
         "attention": question.attention,
-    }  # fmt: skip
-    return _answer(question, there, operators, precision, step, notes)
+    }
 
 
 def _answer(
@@ -171,6 +204,10 @@ def _answer(
     notes: Sequence[str],
 ) -> Answer:
     said = conventions(there, precision, question.mask)
+    links = links_said(operators, there, None if question.link else question.gpus_per_node)
+    said |= {"links": links} if links else {}
+    said |= {"bubble": BUBBLE} if question.pp > 1 else {}
+    said |= {"operators": BY_MICROBATCH} if question.pp > 1 or question.microbatches > 1 else {}
     placed, points = placement(
         question.what, operators, there, step, said, notes, question.measured_s, alone=is_alone(question.what)
     )
@@ -178,19 +215,34 @@ def _answer(
 
 
 def _step(question: Question) -> Step:
-    how: dict[str, Any] = {"mask": question.mask, "tp": question.tp, "ep": question.ep, "dp": question.dp}
-    how["routing_skew"] = question.routing_skew
+    how: dict[str, Any] = {name: getattr(question, name) for name in ("mask", "routing_skew", *DEVICES)}
+    how["gpus_per_node"] = None if question.link else question.gpus_per_node
     context = DEFAULT_TOKENS if question.context is None else question.context
     if question.phase == "decode":
-        if question.prompt is not None:
-            raise RooflensError("a prompt belongs to prefill; a decode step is asked for with its context")
-        return workload.decode(question.batch, context, question.tokens, **how)
+        return workload.decode(question.batch, _mean_context(question) or context, question.tokens, **how)
+    if question.output is not None:
+        raise RooflensError("an output belongs to decode; a prefill has its prompt")
     if question.tokens != 1:
         raise RooflensError(
             "several new tokens a sequence are a decode step that verifies drafts; prefill has its prompt"
         )
     prompt = context if question.prompt is None else question.prompt
     return workload.prefill(question.batch, prompt, prompt if question.context is None else context, **how)
+
+
+def _mean_context(question: Question) -> float | None:
+    """That of a generation; None where a decode step is asked for with its context."""
+    if question.output is None:
+        if question.prompt is not None:
+            raise RooflensError(
+                "a prompt belongs to prefill; a decode step is asked for with its context, or with prompt and output"
+            )
+        return None
+    if question.prompt is None or question.context is not None:
+        raise RooflensError(
+            "an output needs its prompt and no context: the step is the mean one, at context = prompt + output / 2"
+        )
+    return question.prompt + question.output / 2
 
 
 def _machine(name: str) -> Machine:

@@ -85,6 +85,17 @@ def hand_overs(model: Model, step: Step) -> Iterator[Block]:
             yield Block(name, count, (link(name, "send", f"B T {width}"),))
 
 
+def notes(model: Model, step: Step) -> Iterator[str]:
+    """What is uneven about this step."""
+    layers, passes = int(model.letters["L"]), step.passes
+    if layers % step.pp:
+        fullest = f"the fullest, of {fullest_layers(model, step.pp)}, sets the pace of all microbatches but the first"
+        yield f"{step.pp} stages do not share {layers} layers evenly: {fullest}"
+    if not all_of(passes == step.microbatches):
+        most = f"{float(passes):g}" if isinstance(passes, (int, float)) else "fewer"
+        yield f"only {most} of {step.microbatches} microbatches have a sequence"
+
+
 def talking(model: Model, step: Step, block: Block, row: Row) -> Collective | None:
     """The collective of a row among the devices of this step; None where there is none, or one device alone."""
     if row.collective is None:

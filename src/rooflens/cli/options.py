@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +17,12 @@ MOST_POINTS = 4096
 MOST_RATIO = 1.5  # a measured ratio may pass 1 a little, and that is a finding; 60 was meant as per cent
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-lang = click.option("--lang", type=click.Choice(["en", "es", "vi"]), default="en", help="Language of words.")
+lang = click.option(
+    "--lang",
+    type=click.Choice(["en", "es", "vi"]),
+    default="en",
+    help="Language of words; JSON and errors keep theirs.",
+)
 on = click.option(
     "--on",
     "on",
@@ -38,12 +44,17 @@ class Finite(click.FloatRange):
 
 
 def step_options(function: F) -> F:
-    """--phase, --batch, --context, --prompt, --mask, --attention, --tp, --ep, --dp, --link: the step."""
+    """The step: its phase, sizes and mask, how attention is built, and the devices that share it."""
     for option in (
         click.option("--phase", default="decode", show_default=True, help="decode, prefill, or both: decode,prefill."),
         click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
         click.option("--context", help="Positions attended to (decode: default 2048; prefill: prefix + prompt)."),
         click.option("--prompt", type=click.IntRange(1), help="New tokens a sequence in prefill (default 2048)."),
+        click.option(
+            "--output",
+            type=click.IntRange(1),
+            help="Tokens generated behind --prompt: decode at the mean context, prompt + output / 2.",
+        ),
         click.option("--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True),
         click.option(
             "--attention",
@@ -55,6 +66,19 @@ def step_options(function: F) -> F:
         click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing each layer."),
         click.option("--ep", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing the experts."),
         click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help="Replicas sharing the batch."),
+        click.option("--pp", type=click.IntRange(1), default=1, show_default=True, help="Stages sharing the layers."),
+        click.option(
+            "--microbatches",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            help="Parts of the batch that pass through the stages one behind another.",
+        ),
+        click.option(
+            "--gpus-per-node",
+            type=click.IntRange(1),
+            help="Devices on one scale-up link; what goes beyond takes the network (default: all are on it).",
+        ),
         click.option(
             "--routing-skew",
             type=Finite(min=0),
@@ -69,10 +93,24 @@ def step_options(function: F) -> F:
             show_default=True,
             help="New tokens a sequence in decode, when drafts are verified.",
         ),
-        click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link that collectives use."),
+        click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link that all collectives use."),
     )[::-1]:
         function = option(function)
     return function
+
+
+out_option = click.option(
+    "--out", "-o", type=click.Path(path_type=Path), help="Write the answer as JSON: a .json file, or a folder for it."
+)
+
+
+def answer_file(out: Path, verb: str) -> Path:
+    """The file that --out means: itself, or VERB.json in a folder. Raises RooflensError for any other name."""
+    if out.suffix == ".json" and not out.is_dir():
+        return out
+    if out.is_dir() or not out.suffix:
+        return out / f"{verb}.json"
+    raise RooflensError(f"--out {out}: name a .json file or a folder; the answer is JSON")
 
 
 def format_options(function: F) -> F:

@@ -11,14 +11,27 @@ import click
 
 from rooflens import artefacts
 from rooflens.api import Answer, Question, answer, machine
-from rooflens.cli.options import Finite, format_options, json_flag, on, phases, ratios, sizes, step_options
+from rooflens.cli.options import (
+    Finite,
+    answer_file,
+    format_options,
+    json_flag,
+    on,
+    out_option,
+    phases,
+    ratios,
+    sizes,
+    step_options,
+)
 from rooflens.cli.printing import emit, table
 from rooflens.errors import AnswerIsNo, RooflensError
+from rooflens.operators.collectives import Collective
 from rooflens.records import encode
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.placement import SCHEMA, Measured, Placement, Total
 from rooflens.roofline.points import Point
+from rooflens.roofline.price import NETWORK
 from rooflens.units import parse, percent, show
 from rooflens.workload import Phase
 
@@ -37,11 +50,13 @@ from rooflens.workload import Phase
     help="Exit 1 under this: mbu=0.6, mfu=0.4 (needs a measured time).",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline with these operators (.png or .svg).")
+@out_option
 @click.option("--explain", is_flag=True, help="Show rows, formula, ceilings and sources.")
 @json_flag
 def command(
     model: str, on: str, phase: str, batch: str, context: str | None, plot: Path | None, explain: bool, as_json: bool,
-    measured_s: str | None, measured_tokens_per_s: float | None, fail_below: tuple[str, ...], **asked: Any,
+    out: Path | None, output: int | None, measured_s: str | None, measured_tokens_per_s: float | None,
+    fail_below: tuple[str, ...], **asked: Any,
 ) -> None:  # fmt: skip
     """Where does each operator of MODEL land under the roofs of a machine?
 
@@ -52,7 +67,8 @@ def command(
         raise RooflensError("--fail-below compares a measured time: give --measured-s or --measured-tokens-per-s")
     there = machine(on)
     contexts = sizes(context, "context") if context is not None else [None]
-    grid = list(itertools.product(phases(phase), sizes(batch, "batch"), contexts))
+    steps = phases(phase)
+    grid = list(itertools.product(steps, sizes(batch, "batch"), contexts))
     if len(grid) > 1 and (measured_s, measured_tokens_per_s) != (None, None):
         raise RooflensError(f"one measured time belongs to one step, and {len(grid)} were asked for")
     answers = [
@@ -62,6 +78,7 @@ def command(
                 phase=p,
                 batch=b,
                 context=c,
+                output=output if p == "decode" or len(steps) == 1 else None,
                 measured_s=_measured_s(measured_s, measured_tokens_per_s, p, b),
                 **asked,
             ),
@@ -71,11 +88,11 @@ def command(
     ]
     if plot is not None:
         _draw(plot, answers)
-    if as_json:
-        found = [encode(a.placement) for a in answers]
-        emit(artefacts.to_json(found[0] if len(found) == 1 else {"steps": found}, SCHEMA))
-    else:
-        emit("\n\n".join(_shown(a, explain) for a in answers))
+    found = [encode(a.placement) for a in answers] if as_json or out is not None else []
+    whole = found[0] if len(found) == 1 else {"steps": found}
+    if out is not None:
+        artefacts.write_json(answer_file(out, "place"), whole, SCHEMA)
+    emit(artefacts.to_json(whole, SCHEMA) if as_json else "\n\n".join(_shown(a, explain) for a in answers))
     _judge(limits, answers)
 
 
@@ -124,7 +141,7 @@ def _shown(answered: Answer, explain: bool) -> str:
 
 
 def _title(placed: Placement) -> str:
-    dull = {"operator", *(k for k in ("tokens", "tp", "ep", "dp") if placed.step.get(k) == 1)}
+    dull = {"operator", *(k for k in ("tokens", "tp", "ep", "dp", "pp", "microbatches") if placed.step.get(k) == 1)}
     said = [f"{k} {v:g}" if isinstance(v, float) else str(v) for k, v in placed.step.items() if k not in dull]
     return f"{placed.model} on {placed.machine}" + (f": {', '.join(said)}" if said else "")
 
@@ -162,7 +179,10 @@ def _total(name: str, total: Total) -> str:
     intensity = f", {total.intensity_flops_per_byte:.4g} FLOP/B" if total.intensity_flops_per_byte is not None else ""
     flops, moved = show(total.flops, "FLOP"), show(total.bytes, "B")
     launch = f", and {show(total.launch_s, 's')} to launch" if total.launch_s else ""
-    return f"{name}: {show(total.floor_s, 's')} at least{launch}, {total.bound}-bound ({flops}, {moved}{intensity})"
+    launch += f", and {show(total.latency_s, 's')} of link latency" if total.latency_s is not None else ""
+    bubble = f", {percent(total.bubble)} bubble" if total.bubble is not None else ""
+    bound = f"{total.bound}-bound{bubble}"
+    return f"{name}: {show(total.floor_s, 's')} at least{launch}, {bound} ({flops}, {moved}{intensity})"
 
 
 def _measured(found: Measured, placed: Placement) -> str:
@@ -179,6 +199,7 @@ def _explained(answered: Answer) -> str:
         lines += [
             f"  {operator.name} / {r.name}: {r.spec}   [{r.home}, {r.flops_per_point:g} a point]" for r in operator.rows
         ]
+        lines += [f"    {_collective(operator.collective)}"] if operator.collective else []
     letters = next((o.letters for o in answered.operators if o.letters and len(o.letters) > 3), None)
     letters = letters or next((o.letters for o in answered.operators if o.letters), {})
     lines += ["letters: " + ", ".join(f"{k}={float(v):g}" for k, v in letters.items())]
@@ -189,10 +210,19 @@ def _explained(answered: Answer) -> str:
     return "\n".join([*lines, *(f"{key}: {text}" for key, text in answered.placement.conventions.items())])
 
 
+def _collective(talk: Collective) -> str:
+    way, group = talk.least, talk.group
+    over = f"{group.ranks} devices" + (f" in {group.nodes} nodes" if group.nodes > 1 else "")
+    inside = f"{way.link_bytes:.4g} B sent a byte in {way.link_steps:g} steps"
+    between = f", {way.network_bytes:.4g} B and {way.network_steps:g} steps between nodes" if group.nodes > 1 else ""
+    return f"{talk.name} over {over}, {way.algorithm}: {inside}{between}"
+
+
 def _used(answered: Answer) -> list[Ceiling]:
     there = answered.machine
     maths = dict.fromkeys(o.math for o in answered.placement.operators)
-    return [*(there.compute(m) for m in maths), there.memory("read"), *there.find("link", level=there.link)]
+    crossing = there.find("link", level=NETWORK) if NETWORK in _levels([answered]) - {there.link} else []
+    return [*(there.compute(m) for m in maths), there.memory("read"), *there.find("link", level=there.link), *crossing]
 
 
 def _ceiling(ceiling: Ceiling) -> str:
@@ -206,17 +236,21 @@ def _draw(path: Path, answers: list[Answer]) -> None:
     if path.suffix not in (".png", ".svg"):
         raise RooflensError(f"--plot {path}: the name must end in .png or .svg")
     points = [p for a in answers for p in _points(a, several=len(answers) > 1)]
-    sends = any(o.cost.link_bytes for a in answers for o in a.operators)
-    there = _drawn(answers[0].machine, sends=sends)
+    there = _drawn(answers[0].machine, _levels(answers))
     figure = draw(there, points, title=f"{answers[0].placement.model} on {answers[0].placement.machine}")
     artefacts.write_bytes(path, render(figure, path.suffix[1:]))
 
 
-def _drawn(there: Machine, *, sends: bool) -> Machine:
-    """The machine with the link its collectives use, if there are any: the others bound no point of the picture."""
-    return replace(
-        there, ceilings=tuple(c for c in there.ceilings if c.kind != "link" or (sends and c.level == there.link))
-    )
+def _drawn(there: Machine, levels: set[str | None]) -> Machine:
+    """The machine with the links that collectives use, if there are any: others bound no point of the picture."""
+    return replace(there, ceilings=tuple(c for c in there.ceilings if c.kind != "link" or c.level in levels))
+
+
+def _levels(answers: list[Answer]) -> set[str | None]:
+    """The links over which something is sent."""
+    costs = [o.cost for a in answers for o in a.operators]
+    inside = {answers[0].machine.link} if any(cost.link_bytes for cost in costs) else set()
+    return inside | ({NETWORK} if any(cost.network_bytes for cost in costs) else set())
 
 
 def _points(answered: Answer, *, several: bool) -> list[Point]:

@@ -23,7 +23,8 @@ class Ceiling:
     compute: `dtype` and `path` ("matrix" for tensor or matrix units, "vector" for CUDA cores and SIMD lanes).
     memory:  `level` ("main", "L2", "L1" ...) and `access` ("read", "write", "copy", "triad"; None: any).
     link:    `level` names it ("nvlink", "pcie", "network"); value is one direction.
-    launch:  `level` "device" (fixed cost a kernel) or "host" (cost a launch, a clock of its own).
+    launch:  `level` "device" (fixed cost a kernel), "host" (cost a launch, a clock of its own) or "link:nvlink" (what
+             a step of a collective waits on that link beside its bytes).
     0 means that the path does not exist; a ceiling that is not known is not in the list.
     best: the best of `samples` (both in `unit`) where it was measured; `value` is then their median.
     """
@@ -61,7 +62,10 @@ class Ceiling:
 
 @record
 class Machine:
-    """A set of ceilings with a name: a datasheet, a measured profile or a person's own, behind one interface."""
+    """A set of ceilings with a name: a datasheet, a measured profile or a person's own, behind one interface.
+
+    power_w: its limit. units: SMs, CUs or cores, at clock_hz. cache_bytes: the last level that all of them share.
+    """
 
     _repr_html_ = html
 
@@ -76,7 +80,16 @@ class Machine:
     sparse_multiplier: float | None = None
     compute_capability: str | None = None
     link: str | None = None
+    power_w: float | None = None
+    units: int | None = None
+    clock_hz: float | None = None
+    cache_bytes: float | None = None
     assumed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> bool:
+        """Whether any of its ceilings was measured."""
+        return any(c.origin == "measured" for c in self.ceilings)
 
     def find(self, kind: Kind, **wanted: str | None) -> list[Ceiling]:
         """The trusted ceilings of this kind whose given fields match, fastest first."""
@@ -101,11 +114,20 @@ class Machine:
         wanted = level or self.link
         return self._only(self.find("link", level=wanted) if wanted else [], f"{wanted or 'scale-up'} link", None)
 
-    def linked(self, level: str) -> Machine:
-        """The same machine with its collectives on this link. Raises NoPath when it has none of that name."""
+    def using(self, level: str) -> Machine:
+        """The same machine, saying so where the rate of this link is assumed. Raises NoPath when it has none."""
         roof = self.the_link(level)
         assumed = {level: roof.note or "assumed"} if roof.origin == "assumed" else {}
-        return replace(self, link=level, assumed={**self.assumed, **assumed})
+        return replace(self, assumed={**assumed, **self.assumed})
+
+    def linked(self, level: str) -> Machine:
+        """The same machine with its collectives on this link. Raises NoPath when it has none of that name."""
+        return replace(self.using(level), link=level)
+
+    def latency_s(self, level: str | None = None) -> float | None:
+        """Seconds that a step of a collective waits on this link beside its bytes; None when nobody measured it."""
+        found = self.find("launch", level=f"link:{level or self.link}")
+        return min((c.floor_value for c in found), default=None)
 
     def launch_s(self, level: str = "device") -> float:
         """Seconds a kernel costs apart from its work; 0 on a machine whose launch cost nobody measured (a floor)."""

@@ -11,6 +11,9 @@ from rooflens.errors import RooflensError, Unknown
 from rooflens.roofline.ceilings import Ceiling, Kind, Machine
 from rooflens.units import parse, show
 
+LINKS = ("nvlink", "pcie", "network")
+LATENCIES = tuple(f"{link}_latency" for link in LINKS)
+
 
 def from_accelerator(chip: Accelerator) -> Machine:
     """The dense peaks, memory and links that a catalogue row states, and an assumed network port.
@@ -32,6 +35,10 @@ def from_accelerator(chip: Accelerator) -> Machine:
         sparse_multiplier=chip.sparse_multiplier,
         compute_capability=chip.compute_capability,
         link="nvlink" if chip.scale_up.bytes_per_s_per_direction else "pcie",
+        power_w=chip.tdp_w,
+        units=chip.unit_count,
+        clock_hz=chip.tensor_clock_hz or chip.boost_clock_hz or chip.base_clock_hz,
+        cache_bytes=chip.on_chip.llc_bytes or chip.on_chip.l2_bytes,
         assumed={} if chip.sources else {"machine": "its own figures, without a source"},
     )
 
@@ -39,7 +46,8 @@ def from_accelerator(chip: Accelerator) -> Machine:
 def overridden(machine: Machine, assignments: Iterable[str]) -> Machine:
     """`machine` with ceilings replaced by a person's figures, as `memory=2.0TB/s` or `bf16=300TFLOP/s`.
 
-    Keys: memory, capacity, launch, host_launch, nvlink, pcie, network, a dtype, or PATH.dtype (`vector.fp32`).
+    Keys: memory, capacity, launch, host_launch, nvlink, pcie, network, these three with `_latency`, a dtype, or
+    PATH.dtype (`vector.fp32`).
     The new ceilings have origin "assumed", and the machine remembers them so that every answer can repeat them.
     """
     for assignment in assignments:
@@ -59,7 +67,10 @@ def _override(machine: Machine, key: str, text: str) -> Machine:
         return _replaced(machine, "memory", "main", _positive(key, text, "B/s"))
     if key in ("launch", "host_launch"):
         return _replaced(machine, "launch", "host" if key == "host_launch" else "device", parse(text, "s"))
-    if key in ("nvlink", "pcie", "network"):
+    link, latency, _ = key.partition("_latency")
+    if latency and key in LATENCIES:
+        return _replaced(machine, "launch", f"link:{link}", parse(text, "s"))
+    if key in LINKS:
         changed = _replaced(machine, "link", key, _positive(key, text, "B/s"))
         return changed if machine.link else replace(changed, link=key)
     return _override_compute(machine, key, text)
@@ -68,7 +79,7 @@ def _override(machine: Machine, key: str, text: str) -> Machine:
 def _override_compute(machine: Machine, key: str, text: str) -> Machine:
     path, dot, name = key.rpartition(".")
     if (dot and path not in ("matrix", "vector")) or (name not in DTYPES and not name.endswith("_acc16")):
-        known = ["memory", "capacity", "launch", "nvlink", "pcie", "network", *DTYPES]
+        known = ["memory", "capacity", "launch", "host_launch", *LINKS, *LATENCIES, *DTYPES]
         raise Unknown("ceiling", key, known)
     math = dtype(name).math if name in DTYPES else name
     value = _positive(key, text, "FLOP/s")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rooflens.operators.cost import Precision
 from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.links import latency_s
 from rooflens.roofline.place import placed, regime, ridge, work_of
 from rooflens.roofline.points import Point
 from rooflens.roofline.price import Priced, StepPrice, price_step
@@ -18,7 +19,10 @@ SCHEMA = "rooflens/place/1"
 
 @record
 class PlacedOperator:
-    """One kernel: `count` of these run in the step, and every figure is of one of them."""
+    """One kernel: `count` of these run for a microbatch, and every figure is of one of them, on one device.
+
+    link_bytes, link_steps: sent inside a node by the algorithm of the fewest bytes; network_*: between nodes.
+    """
 
     name: str
     count: int
@@ -28,6 +32,9 @@ class PlacedOperator:
     kv_bytes: float
     activation_bytes: float
     link_bytes: float
+    network_bytes: float
+    link_steps: float
+    network_steps: float
     math: str
     bound: str
     attainable_flops_per_s: float
@@ -38,10 +45,12 @@ class PlacedOperator:
 
 @record
 class Total:
-    """A step as one: FLOPs, bytes, and the sum over its kernels of the largest demand over rate.
+    """A step as one: FLOPs and bytes of a device, and the sum over kernels of the largest demand over rate.
 
     flops: tensor work, or vector work where there is no other. launch_s: what starting the kernels costs beside the
-    floor, on a machine whose launch cost is known.
+    floor, on a machine whose launch cost is known; latency_s: what the steps of collectives cost beside it, by the
+    cheapest algorithms, where the latency of their links is known. bubble: share of a pipeline's step that a stage
+    waits.
     """
 
     flops: float
@@ -51,6 +60,8 @@ class Total:
     launch_s: float
     bound: str
     intensity_flops_per_byte: float | None = None
+    bubble: float | None = None
+    latency_s: float | None = None
 
 
 @record
@@ -115,12 +126,12 @@ def placement(
         step=step,
         conventions=conventions,
         operators=tuple(_operator(kernel, point) for kernel, point in zip(full.kernels, points, strict=True)),
-        total=_total(full),
+        total=_total(full, operators, machine),
         math=math,
         peak_flops_per_s=machine.compute(math, path).floor_value,
         bandwidth_bytes_per_s=machine.memory("read").floor_value,
         ridge_flops_per_byte=ridge(machine, math, path),
-        step_floor=_total(streamed) if float(streamed.moved_bytes) or not alone else None,
+        step_floor=_total(streamed, operators, machine) if float(streamed.moved_bytes) or not alone else None,
         measured=None if measured_s is None else _measured(full if alone else streamed, machine, measured_s),
         notes=(*notes, *full.unpriced),
     )
@@ -157,6 +168,9 @@ def _operator(kernel: Priced, point: Point) -> PlacedOperator:
         kv_bytes=float(cost.kv_bytes),
         activation_bytes=float(cost.activation_bytes),
         link_bytes=float(cost.link_bytes),
+        network_bytes=float(cost.network_bytes),
+        link_steps=float(cost.link_steps),
+        network_steps=float(cost.network_steps),
         math=point.dtype,
         bound=point.regime,
         attainable_flops_per_s=point.attainable_flops_per_s,
@@ -166,8 +180,9 @@ def _operator(kernel: Priced, point: Point) -> PlacedOperator:
     )
 
 
-def _total(price: StepPrice) -> Total:
+def _total(price: StepPrice, operators: Sequence[Operator], machine: Machine) -> Total:
     (_, flops, _), moved_bytes = work_of(price.cost), float(price.moved_bytes)
+    waited_s = latency_s(operators, price, machine)
     return Total(
         flops,
         moved_bytes,
@@ -176,6 +191,8 @@ def _total(price: StepPrice) -> Total:
         float(price.launch_s),
         price.bound,
         flops / moved_bytes if moved_bytes else None,
+        float(price.pipeline.bubble) if price.pipeline.stages > 1 else None,
+        None if waited_s is None else float(waited_s),
     )
 
 
