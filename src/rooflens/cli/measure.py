@@ -9,8 +9,10 @@ import click
 
 from rooflens import artefacts
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
-from rooflens.cli.options import json_flag
-from rooflens.cli.printing import bar, emit, say, table
+from rooflens.cli.options import json_flag, lang
+from rooflens.cli.printing import bar, emit, headed, say
+from rooflens.present import words
+from rooflens.present.retold import retold
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import SCHEMA, Profile
 from rooflens.units import percent, show
@@ -19,8 +21,9 @@ from rooflens.units import percent, show
 @click.command("measure", epilog="Example:  rooflens measure --quick -o profile.json")
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the profile here.")
 @measuring_options
+@lang
 @json_flag
-def command(out: Path | None, as_json: bool, **measuring: Any) -> None:
+def command(out: Path | None, lang: str, as_json: bool, **measuring: Any) -> None:
     """Measure this machine's ceilings: GEMM peak per dtype, bandwidths, launch cost."""
     kept = Kept()
     try:
@@ -33,16 +36,19 @@ def command(out: Path | None, as_json: bool, **measuring: Any) -> None:
     if out:
         artefacts.write_json(out, profile, SCHEMA)
     remember(profile)
-    emit(artefacts.to_json(profile, SCHEMA) if as_json else _shown(profile))
+    emit(artefacts.to_json(profile, SCHEMA) if as_json else _shown(profile, lang))
 
 
-def _shown(profile: Profile) -> str:
-    rows = [[c.id, _value(c), _spread(c), str(len(c.samples)), _trust(c)] for c in profile.ceilings]
-    lines = [profile.device.title, table(["ceiling", "value", "spread", "samples", "trusted"], rows)]
-    lines += [f"skipped: {s}" for s in profile.skipped]
-    lines += [f"contention: {profile.contention}"] if profile.contention else []
-    lines += [f"throttle: {profile.throttle}"] if profile.throttle else []
-    lines += [f"note: {n}" for n in (*profile.device.distrust, *profile.notes)]
+def _shown(profile: Profile, lang: str) -> str:
+    rows = [[c.id, _value(c), _spread(c), str(len(c.samples)), _trust(c, lang)] for c in profile.ceilings]
+    lines = [profile.device.title, headed("measure", ["ceiling", "value", "spread", "samples", "trusted"], rows, lang)]
+    for frame, sentences in (
+        ("measure.skipped", profile.skipped),
+        ("measure.contention", (profile.contention,)),
+        ("measure.throttle", (profile.throttle,)),
+        ("frame.note", (*profile.device.distrust, *profile.notes)),
+    ):
+        lines += [words.say(frame, lang, text=retold(said, lang)) for said in sentences if said]
     return "\n".join(lines)
 
 
@@ -56,7 +62,9 @@ def _spread(ceiling: Ceiling) -> str:
     return percent((max(ceiling.samples) - min(ceiling.samples)) / ceiling.value, 2)
 
 
-def _trust(ceiling: Ceiling) -> str:
+def _trust(ceiling: Ceiling, lang: str) -> str:
     if ceiling.origin != "measured":
-        return ceiling.origin
-    return "yes" if ceiling.trusted else f"no: {ceiling.why_not}"
+        return words.known(f"frame.origin.{ceiling.origin}", ceiling.origin, lang)
+    if ceiling.trusted:
+        return words.say("measure.yes", lang)
+    return words.say("measure.no", lang, why=retold(ceiling.why_not or "", lang))

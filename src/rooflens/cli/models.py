@@ -6,13 +6,16 @@ import click
 
 from rooflens import artefacts, models, workload
 from rooflens.api import model
-from rooflens.cli.options import json_flag
-from rooflens.cli.printing import emit, table
+from rooflens.cli.options import json_flag, lang
+from rooflens.cli.printing import emit, headed
 from rooflens.models import Model, ModelFacts
+from rooflens.present.retold import retold
+from rooflens.present.words import say
 from rooflens.records import encode
 from rooflens.units import show
 
 LIST_SCHEMA, ONE_SCHEMA = "rooflens/models/1", "rooflens/model/1"
+NAME_WIDTH = 42
 CONVENTIONS = {
     "params": "tied embeddings once, no buffers, the text part of a multimodal model, no multi-token-prediction layers",
     "weight_bytes": "as stored, scales and zero points included",
@@ -24,20 +27,21 @@ CONVENTIONS = {
 @click.argument("name", required=False)
 @click.option("--weights", help="Stored format of weights, when not the model's own.")
 @click.option("--kv", help="Stored format of the KV cache, when not the model's own.")
+@lang
 @json_flag
-def command(name: str | None, weights: str | None, kv: str | None, as_json: bool) -> None:
+def command(name: str | None, weights: str | None, kv: str | None, lang: str, as_json: bool) -> None:
     """What is known about a model: parameters, stored bytes, layers, KV cache, state, what is left out.
 
     NAME is a catalogue name, a config.json, a model folder, a .safetensors file or index, or a .gguf file.
     """
     if name is None:
-        _list(weights, kv, as_json)
+        _list(weights, kv, lang, as_json)
         return
     found, assumed = _facts(model(name), weights, kv)
     emit(
         artefacts.to_json({"conventions": CONVENTIONS, **encode(found)}, ONE_SCHEMA)
         if as_json
-        else _shown(found, assumed)
+        else _shown(found, assumed, lang)
     )
 
 
@@ -47,7 +51,7 @@ def _facts(found: Model, weights: str | None, kv: str | None) -> tuple[ModelFact
     return models.facts(found, stored), () if weights else assumed
 
 
-def _list(weights: str | None, kv: str | None, as_json: bool) -> None:
+def _list(weights: str | None, kv: str | None, lang: str, as_json: bool) -> None:
     every = [_facts(models.named(name), weights, kv)[0] for name in models.known()]
     if as_json:
         emit(artefacts.to_json({"conventions": CONVENTIONS, "models": every}, LIST_SCHEMA))
@@ -59,30 +63,40 @@ def _list(weights: str | None, kv: str | None, as_json: bool) -> None:
         ]
         for m in every
     ]  # fmt: skip
-    columns = ["name", "family", "parameters", "active", "weights", "KV a token", "layers"]
-    emit(f"{table(columns, rows)}\n\n{len(every)} models. One of them whole: rooflens models NAME")
+    columns = ["name", "family", "parameters", "active", "weights", "kv", "layers"]
+    emit(headed("models", columns, rows, lang) + "\n\n" + say("models.count", lang, count=len(every)))
 
 
-def _shown(found: ModelFacts, assumed: tuple[str, ...]) -> str:
+def _shown(found: ModelFacts, assumed: tuple[str, ...], lang: str) -> str:
+    rows = _rows(found, lang)
+    wide = max(NAME_WIDTH, *(len(name) + 2 for name, _ in rows))
+    lines = [f"{found.name} ({found.family})", *(f"{name:<{wide}}{value}" for name, value in rows)]
+    for frame, sentences in (
+        ("models.special", found.special),
+        ("frame.warning", found.warnings),
+        ("frame.note", assumed),
+        ("models.not_modelled", found.not_modelled),
+    ):
+        lines += [say(frame, lang, text=retold(said, lang)) for said in sentences]
+    return "\n".join(lines)
+
+
+def _rows(found: ModelFacts, lang: str) -> list[tuple[str, str]]:
     formats = ", ".join(f"{show(size, 'B')} {name}" for name, size in found.weight_bytes_by_format.items())
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.layers_by_kind.items())
-    rows = [
-        ["parameters", f"{found.params_total:,}"],
-        ["active a token", f"{found.params_active:,}"],
-        ["streamed a step of one token", f"{found.params_streamed:,}"],
-        ["weights as stored", f"{show(found.weight_bytes, 'B')} ({formats})"],
-        ["layers", f"{found.layers} ({kinds})"],
-        [f"KV a token, all layers ({found.kv_format})", show(found.kv_bytes_per_token, "B")],
-        ["KV a token, layers that keep growing", show(found.kv_bytes_per_token_growing, "B")],
-        ["KV a token, as uniform pages allocate it", show(found.kv_bytes_per_token_allocated, "B")],
-        ["recurrent state a sequence", show(found.state_bytes_per_sequence, "B")],
-        ["made for", f"{found.max_context:,} positions" if found.max_context else "unknown"],
+    positions = say("models.positions", lang, count=f"{found.max_context:,}") if found.max_context else None
+    return [
+        (say("models.parameters", lang), f"{found.params_total:,}"),
+        (say("models.row.active", lang), f"{found.params_active:,}"),
+        (say("models.row.streamed", lang), f"{found.params_streamed:,}"),
+        (say("models.row.weights", lang), f"{show(found.weight_bytes, 'B')} ({formats})"),
+        (say("models.layers", lang), f"{found.layers} ({kinds})"),
+        (say("models.row.kv", lang, format=found.kv_format), show(found.kv_bytes_per_token, "B")),
+        (say("models.row.kv_growing", lang), show(found.kv_bytes_per_token_growing, "B")),
+        (say("models.row.kv_allocated", lang), show(found.kv_bytes_per_token_allocated, "B")),
+        (say("models.row.state", lang), show(found.state_bytes_per_sequence, "B")),
+        (say("models.row.context", lang), positions or say("frame.unknown", lang)),
     ]
-    lines = [f"{found.name} ({found.family})", *(f"{name:<42}{value}" for name, value in rows)]
-    lines += [f"special: {said}" for said in found.special]
-    lines += [f"warning: {said}" for said in found.warnings]
-    lines += [f"note: {said}" for said in assumed]
-    return "\n".join([*lines, *(f"not modelled: {said}" for said in found.not_modelled)])
 
 
 def _count(number: int) -> str:

@@ -23,7 +23,7 @@ ES: dict[str, str] = {
     "measure.trusted": "fiable",
     "measure.yes": "sí",
     "measure.no": "no: {why}",
-    "measure.skipped": "omitido: {text}",
+    "measure.skipped": "sin medir: {text}",
     "measure.contention": "contención: {text}",
     "measure.throttle": "throttling: {text}",
 }
@@ -36,7 +36,7 @@ VI: dict[str, str] = {
     "measure.trusted": "đáng tin",
     "measure.yes": "có",
     "measure.no": "không: {why}",
-    "measure.skipped": "bỏ qua: {text}",
+    "measure.skipped": "không đo: {text}",
     "measure.contention": "tranh chấp: {text}",
     "measure.throttle": "throttling: {text}",
 }
