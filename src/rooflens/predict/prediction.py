@@ -15,11 +15,13 @@ SCHEMA = "rooflens/predict/1"
 class Times:
     """Seconds. floor: nothing beats it on these ceilings; floor_overlapped: were all kernels to overlap.
 
+    floor_without_collectives: the same floor on links without a limit.
     estimate: what to expect, between low and high in four cases of five; absent where nothing was calibrated.
     """
 
     floor: float
     floor_overlapped: float
+    floor_without_collectives: float
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
@@ -43,10 +45,11 @@ class Constant:
 class Prediction:
     """One deployment at one load.
 
-    tokens_per_s_per_user: 1 / TPOT. tokens_per_s: of all sequences, with the prompts' share of the time; per_device: the
-    same over the devices. mfu, mbu: of the decode step at its expected time, of either roof where it is known.
-    batch_at_ridge: from where on the weights' products bind by compute; batch_memory_allows: sequences that fit at this
-    context. where_time_goes: seconds of the expected step.
+    tokens_per_s_per_user: 1 / TPOT, as expected; tokens_per_s: of all sequences; per_device: the same over the devices;
+    tokens_per_s_ceiling: of all sequences at the floor. mfu, mbu: of the decode step at its expected time, of either
+    roof where it is known; without _of: of a measured rate. batch_at_ridge: from where on compute binds the products
+    with weights. batch_memory_allows: sequences that fit at this context. where_time_goes: seconds, of the
+    floor by what binds and beside it by what is added. usd, joules: at the catalogue's price and power limit.
     """
 
     _repr_html_ = html

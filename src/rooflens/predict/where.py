@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from rooflens.roofline.price import Priced, kind_of
+from rooflens.roofline.price import Priced, StepPrice, kind_of
 from rooflens.workload import Operator
 
-ATTEND = ("attend",)
 EXPERTS = ("expert", "shared", "router")
-KINDS = ("weights", "kv", "activations", "attention", "experts", "linear", "head", "vector", "collectives")
+KINDS = ("weights", "kv", "attention", "experts", "linear", "head", "vector", "collectives")
 
 
-def where(kernels: Iterable[tuple[Operator, Priced]]) -> dict[str, float]:
-    """Seconds of the floor by what binds each kernel.
+def where(price: StepPrice, operators: Sequence[Operator]) -> dict[str, float]:
+    """Seconds of the floor by what binds each kernel; together they are the floor.
 
-    A memory-bound kernel's time is shared between weights, KV and activations by their bytes; a compute-bound one's is
-    its own: attention, experts, head, other linear products or vector work.
+    A memory-bound kernel's time is shared between weights and KV by their bytes; a compute-bound one's is its own:
+    attention, experts, head, other linear products or vector work.
     """
     found = dict.fromkeys(KINDS, 0.0)
-    for operator, priced in kernels:
+    for operator, priced in zip(operators, price.kernels, strict=True):
         seconds = operator.count * float(priced.time_s)
         for name, share in _shares(operator, priced).items():
             found[name] += share * seconds
-    return {name: seconds for name, seconds in found.items() if seconds}
+    passes = float(price.floor_s) / (sum(found.values()) or 1.0)
+    return {name: seconds * passes for name, seconds in found.items() if seconds}
 
 
 def _shares(operator: Operator, priced: Priced) -> dict[str, float]:
@@ -39,9 +39,7 @@ def _shares(operator: Operator, priced: Priced) -> dict[str, float]:
 
 def _bytes(priced: Priced) -> dict[str, float]:
     cost = priced.cost
-    moved = {"weights": float(cost.weight_bytes), "kv": float(cost.kv_bytes), "activations": 0.0}
-    if not sum(moved.values()):
-        moved["activations"] = 1.0
+    moved = {"weights": float(cost.weight_bytes), "kv": float(cost.kv_bytes)}
     return {name: size / sum(moved.values()) for name, size in moved.items() if size}
 
 

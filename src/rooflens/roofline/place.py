@@ -12,7 +12,7 @@ from rooflens.arrays import Number
 from rooflens.operators.cost import Cost
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
-from rooflens.roofline.price import VECTOR_MATH, Priced, kind_of, times
+from rooflens.roofline.price import VECTOR_MATH, Priced, StepPrice, kind_of, times
 
 BELOW_ROOF_SHARE = 0.5  # achieved under half of attainable: far below the roof
 LAUNCH_SHARE = 0.5  # the launch floor over half of the time: launch-bound
@@ -91,3 +91,15 @@ def work_of(cost: Cost) -> tuple[str, float, str | None]:
         dtype = max(cost.flops, key=lambda d: float(cost.flops[d]))
         return dtype, float(cost.total_flops), None
     return VECTOR_MATH, float(cost.vector_flops), "vector"
+
+
+def mfu(price: StepPrice, machine: Machine, time_s: float) -> float:
+    """FLOPs over time, of the roof of the math that does most of them; above 1 is a finding, not clipped."""
+    math, flops, path = work_of(price.cost)
+    return flops / time_s / machine.compute(math, path).floor_value if flops else 0.0
+
+
+def mbu(price: StepPrice, machine: Machine, time_s: float) -> float:
+    """Bytes charged over time, of the read bandwidth of main memory."""
+    moved = float(price.moved_bytes)
+    return moved / time_s / machine.memory("read").floor_value if moved else 0.0

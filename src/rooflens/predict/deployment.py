@@ -1,0 +1,118 @@
+"""A model on so many devices, serving sequences of one prompt and one output: its steps and their floors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Any
+
+from rooflens.arrays import Number, letter
+from rooflens.errors import RooflensError
+from rooflens.models import Model
+from rooflens.operators.cost import Precision
+from rooflens.operators.rows import Row
+from rooflens.records import record
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.place import ridge
+from rooflens.roofline.price import StepPrice, kind_of, price_step
+from rooflens.workload import Operator, Phase, Step, decode, operators, prefill, suited
+
+MOST_BATCH = 1 << 20
+
+
+@record
+class Deployment:
+    """What is served where. batch: sequences at once over all replicas; they may be arrays, as prompt and output.
+
+    context: positions a decode step attends to; None: half-way through the output, prompt + output / 2. how: tp, pp,
+    ep, dp, microbatches, gpus_per_node, routing_skew, mask of both steps. tokens: new ones a sequence and decode step,
+    of which a share of `acceptance` is kept when they are drafts.
+    """
+
+    model: Model
+    precision: Precision
+    machine: Machine
+    batch: Number = 1.0
+    prompt: Number = 2048.0
+    output: Number = 0.0
+    context: Number | None = None
+    tokens: float = 1.0
+    acceptance: float = 1.0
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> int:
+        """How many: tp x pp x dp; experts are spread over these, not over more."""
+        return int(self.how.get("tp", 1) * self.how.get("pp", 1) * self.how.get("dp", 1))
+
+    @property
+    def attended(self) -> Number:
+        """Positions of the mean decode step of the output."""
+        return letter(self.prompt + self.output / 2 if self.context is None else self.context)
+
+    def step(self, phase: Phase) -> Step:
+        """One decode step of the whole batch, or the prefill of one prompt."""
+        if phase == "decode":
+            return decode(self.batch, self.attended, self.tokens, **self.how)
+        alone = {**self.how, "microbatches": 1}
+        return prefill(1, self.prompt, self.prompt, **alone)
+
+    def operators(self, phase: Phase) -> list[Operator]:
+        """The kernels of that step, as engines pick them for the phase."""
+        return operators(suited(self.model, phase), self.step(phase), self.precision)
+
+    def floor(self, phase: Phase) -> StepPrice:
+        """That step's floor: weights, KV and state; activations may stay on chip."""
+        return price_step(self.operators(phase), self.machine, activations=False)
+
+
+def batch_at_ridge(deployment: Deployment) -> int | None:
+    """From which batch on compute binds the products with weights; None when not below a million sequences.
+
+    Found by pricing the weights' products alone: the smallest batch at which their compute takes at least as long as
+    reading them.
+    """
+
+    def bound_by_compute(batch: int) -> bool:
+        priced = price_step(weights_only(with_batch(deployment, batch)), deployment.machine, activations=False)
+        sums: dict[str, float] = {}
+        for kernel in priced.kernels:
+            for resource, seconds in kernel.times_s.items():
+                kind = kind_of(resource)
+                sums[kind] = sums.get(kind, 0.0) + kernel.count * float(seconds)
+        return sums.get("compute", 0.0) >= sums.get("memory", 0.0)
+
+    low, high = 0, 1
+    while not bound_by_compute(high):
+        low, high = high, 2 * high
+        if high > MOST_BATCH:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bound_by_compute(middle) else (middle, high)
+    return high
+
+
+def with_batch(deployment: Deployment, batch: float) -> Deployment:
+    """The same deployment with another batch."""
+    return replace(deployment, batch=float(batch))
+
+
+def weights_only(deployment: Deployment) -> list[Operator]:
+    """The kernels of a decode step that multiply by weights."""
+    return [o for o in deployment.operators("decode") if any(_weighs(row) for row in o.rows)]
+
+
+def _weighs(row: Row) -> bool:
+    return row.contracts and row.home in ("weight", "tied")
+
+
+def check_context(model: Model, context: float) -> None:
+    """Raises RooflensError for a context beyond what the model was made for."""
+    if model.max_context is not None and context > model.max_context:
+        raise RooflensError(f"{model.name} was made for {model.max_context} positions; {context:g} were asked for")
+
+
+def ridge_of(deployment: Deployment) -> float:
+    """The ridge point of the math that the linear products run in, FLOP per byte."""
+    return ridge(deployment.machine, deployment.precision.math_of("linear"))

@@ -1,0 +1,179 @@
+"""From a deployment to its prediction: floors, expectations, memory and the verdict, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from rooflens.diagnose import Verdict, verdict
+from rooflens.predict.deployment import Deployment, batch_at_ridge, ridge_of
+from rooflens.predict.memory import Memory, Reserve, memory
+from rooflens.predict.prediction import Constant, Prediction, Times
+from rooflens.predict.where import where
+from rooflens.records import record
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.place import mbu, mfu
+from rooflens.roofline.placement import conventions
+from rooflens.roofline.price import StepPrice, price_step
+from rooflens.workload import Phase, accepted
+
+MILLION = 1e6
+SECONDS_AN_HOUR = 3600.0
+TIMES = ("floor", "floor_overlapped", "floor_without_collectives", "estimate", "low", "high")
+NO_ESTIMATE = "floors only: nothing was calibrated for this, so no estimate is given"
+
+
+@record
+class Expected:
+    """A time to expect, four cases of five between low and high. parts_s: what it adds to the floor, by its reason."""
+
+    time_s: float
+    low_s: float
+    high_s: float
+    parts_s: Mapping[str, float]
+
+
+class Estimator(Protocol):
+    """What turns a floor into an expectation: fitted constants, or a machine's own measurements."""
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        """Every number it rests on, with its origin."""
+
+    def expect(self, deployment: Deployment, phase: Phase) -> Expected:
+        """The time of one step of this phase."""
+
+
+def predict(
+    deployment: Deployment,
+    kept: Reserve,
+    estimator: Estimator | None = None,
+    measured_tokens_per_s: float | None = None,
+    other: Machine | None = None,
+) -> Prediction:
+    """The prediction of one deployment at one load (no arrays).
+
+    measured_tokens_per_s: of the whole batch, as somebody's clock said. other: the same chip's datasheet where the
+    machine is measured, or its measured profile where the machine is a datasheet.
+    Raises NoPath for work that the machine cannot do.
+    """
+    decode, prefill = deployment.floor("decode"), deployment.floor("prefill")
+    tpot, spent = _times(decode, deployment, "decode", estimator)
+    ttft, _ = _times(prefill, deployment, "prefill", estimator)
+    kept_tokens = float(accepted(deployment.tokens, deployment.acceptance))
+    step_s, batch = tpot.expected, float(deployment.batch)
+    rate = batch * kept_tokens / step_s
+    held = _memory(deployment, kept)
+    machine = deployment.machine
+    shares = {**_shares(decode, machine, step_s), **(_shares(decode, other, step_s) if other else {})}
+    measured_s = batch * kept_tokens / measured_tokens_per_s if measured_tokens_per_s else None
+    return Prediction(
+        model=deployment.model.name,
+        machine=machine.title,
+        devices=deployment.devices,
+        step=_step(deployment),
+        conventions=_conventions(deployment),
+        tpot_s=_scaled(tpot, 1 / kept_tokens),
+        ttft_s=ttft,
+        tokens_per_s_per_user=kept_tokens / step_s,
+        tokens_per_s=rate,
+        tokens_per_s_per_device=rate / deployment.devices,
+        tokens_per_s_ceiling=batch * kept_tokens / tpot.floor,
+        bound=decode.bound,
+        where_time_goes={**where(decode, deployment.operators("decode")), **spent},
+        ridge_flops_per_byte=ridge_of(deployment),
+        batch_at_ridge=batch_at_ridge(deployment),
+        batch_memory_allows=held.max_sequences if held else None,
+        constants=tuple(_constants(machine, estimator)),
+        memory=held,
+        usd_per_million_tokens=_usd(deployment, rate),
+        joules_per_token=None if machine.power_w is None else machine.power_w * deployment.devices / rate,
+        measured_tokens_per_s=measured_tokens_per_s,
+        mbu=mbu(decode, machine, measured_s) if measured_s else None,
+        mfu=mfu(decode, machine, measured_s) if measured_s else None,
+        verdict=_verdict(decode, machine, measured_s) if measured_s else None,
+        notes=tuple(_notes(deployment, decode, held, estimator)),
+        not_modelled=deployment.model.not_modelled,
+        **shares,
+    )
+
+
+def _times(
+    floor: StepPrice, deployment: Deployment, phase: Phase, estimator: Estimator | None
+) -> tuple[Times, dict[str, float]]:
+    """The times of a step, and what its expectation adds to the floor."""
+    unlinked = [operator for operator in deployment.operators(phase) if operator.collective is None]
+    alone = price_step(unlinked, deployment.machine, activations=False)
+    lowest = (float(floor.floor_s), float(floor.floor_overlapped_s), float(alone.floor_s))
+    if estimator is None:
+        return Times(*lowest), {}
+    found = estimator.expect(deployment, phase)
+    return Times(*lowest, found.time_s, found.low_s, found.high_s), dict(found.parts_s)
+
+
+def _scaled(times: Times, factor: float) -> Times:
+    """Per token of a step that yields several."""
+    said = {name: getattr(times, name) for name in TIMES}
+    return Times(**{name: value * factor for name, value in said.items() if value is not None})
+
+
+def _shares(floor: StepPrice, machine: Machine, step_s: float) -> dict[str, float]:
+    roof = "measured" if machine.measured else "datasheet"
+    return {f"mfu_of_{roof}": mfu(floor, machine, step_s), f"mbu_of_{roof}": mbu(floor, machine, step_s)}
+
+
+def _verdict(floor: StepPrice, machine: Machine, measured_s: float) -> Verdict:
+    compute = floor.bound == "compute"
+    share = (mfu if compute else mbu)(floor, machine, measured_s)
+    return verdict(float(floor.floor_s), measured_s, floor.bound, share, "MFU" if compute else "MBU")
+
+
+def _memory(deployment: Deployment, kept: Reserve) -> Memory | None:
+    capacity = deployment.machine.memory_bytes
+    if capacity is None:
+        return None
+    return memory(deployment.model, deployment.precision, deployment.step("decode"), capacity, kept)
+
+
+def _usd(deployment: Deployment, tokens_per_s: float) -> float | None:
+    price = deployment.machine.price_usd_per_hour
+    return None if price is None else price * deployment.devices / SECONDS_AN_HOUR / tokens_per_s * MILLION
+
+
+def _step(deployment: Deployment) -> dict[str, float | str]:
+    sizes = {
+        "batch": deployment.batch, "prompt": deployment.prompt, "output": deployment.output,
+        "context": deployment.attended, "tokens": deployment.tokens,
+    }  # fmt: skip
+    how = {name: value for name, value in deployment.how.items() if value not in (None, 1, 0, 0.0)}
+    return {**{name: float(value) for name, value in sizes.items()}, **how}
+
+
+def _conventions(deployment: Deployment) -> dict[str, str]:
+    return {
+        **conventions(deployment.machine, deployment.precision, str(deployment.how.get("mask", "causal"))),
+        "total": "weights, KV cache and state: activations may stay on chip",
+        "tpot": "one decode step at the mean context of the output",
+        "ttft": "unloaded: one prompt alone, from its first token to its first answer; no queue",
+        "tokens_per_s": "output tokens of all sequences",
+        "memory": "of the fullest device",
+        "not_counted": "embedding look-up, sampling, tokenising, network to the user; see not_modelled and notes",
+    }
+
+
+def _constants(machine: Machine, estimator: Estimator | None) -> Iterator[Constant]:
+    for ceiling in (machine.memory("read"), *machine.find("launch"), *machine.find("link", level=machine.link)):
+        yield Constant(ceiling.id, ceiling.floor_value, ceiling.origin)
+    if estimator is not None:
+        yield from estimator.constants
+
+
+def _notes(deployment: Deployment, floor: StepPrice, held: Memory | None, estimator: Estimator | None) -> Iterator[str]:
+    yield from deployment.model.warnings
+    yield from floor.unpriced
+    if held is None:
+        yield f"the memory of {deployment.machine.name} is not known, so whether it fits is not said"
+    else:
+        yield from held.notes
+    if estimator is None:
+        yield NO_ESTIMATE
