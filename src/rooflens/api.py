@@ -155,19 +155,25 @@ def _no_step(question: Question) -> None:
 
 
 def _answer_model(question: Question, there: Machine) -> Answer:
-    several = max(question.tp, question.ep, question.dp, question.pp) > 1
-    built = model(question.what, question.attention, fused=question.fused, links=several)
+    built, precision, notes = prepared(question, there)
     priced, asked = workload.suited(built, question.phase), _step(question)
-    if "E" not in priced.letters and (question.routing_skew or question.ep > 1):
-        raise RooflensError(f"{priced.name} has no experts, so a routing skew or ep would change nothing")
-    own, assumed = workload.own_dtype(priced)
-    stored = workload.precision(own, question.weights, question.kv, priced.stored, priced.state_dtype)
-    precision, notes = resolve(stored, there, question.math)
     operators = tuple(workload.operators(priced, asked, precision))
-    notes = (*priced.warnings, *(() if question.weights else assumed), *notes, *_noted(question, priced, asked))
+    notes = (*notes, *_noted(question, priced, asked))
     crossing = any(float(operator.cost.network_bytes) for operator in operators)
     there = there.using(NETWORK) if crossing else there
     return _answer(question, there, operators, precision, _said(question, asked), notes)
+
+
+def prepared(question: Question, there: Machine) -> tuple[Model, Precision, tuple[str, ...]]:
+    """The model, the formats it is stored and computed in on this machine, and what must be said about both."""
+    several = max(question.tp, question.ep, question.dp, question.pp) > 1
+    built = model(question.what, question.attention, fused=question.fused, links=several)
+    if "E" not in built.letters and (question.routing_skew or question.ep > 1):
+        raise RooflensError(f"{built.name} has no experts, so a routing skew or ep would change nothing")
+    own, assumed = workload.own_dtype(built)
+    stored = workload.precision(own, question.weights, question.kv, built.stored, built.state_dtype)
+    precision, notes = resolve(stored, there, question.math)
+    return built, precision, (*built.warnings, *(() if question.weights else assumed), *notes)
 
 
 def _noted(question: Question, priced: Model, asked: Step) -> Iterator[str]:
@@ -214,9 +220,14 @@ def _answer(
     return Answer(placed, points, there, operators, precision)
 
 
-def _step(question: Question) -> Step:
+def shared(question: Question) -> dict[str, Any]:
+    """How the devices share a step, as Step takes it: what a link for all collectives decides is not asked again."""
     how: dict[str, Any] = {name: getattr(question, name) for name in ("mask", "routing_skew", *DEVICES)}
-    how["gpus_per_node"] = None if question.link else question.gpus_per_node
+    return {**how, "gpus_per_node": None if question.link else question.gpus_per_node}
+
+
+def _step(question: Question) -> Step:
+    how = shared(question)
     context = DEFAULT_TOKENS if question.context is None else question.context
     if question.phase == "decode":
         return workload.decode(question.batch, _mean_context(question) or context, question.tokens, **how)
