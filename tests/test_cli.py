@@ -131,6 +131,26 @@ def test_tensor_parallelism_puts_the_collectives_on_the_link(run) -> None:
     assert reduced[0]["bound"] == "link"
 
 
+def test_place_keeps_its_answer_in_a_file_or_a_folder(run, tmp_path: Path) -> None:
+    printed = run(f"{PLACE} --pp 4 --microbatches 2 --batch 8 --json -o {tmp_path}/kept.json").out
+    assert (tmp_path / "kept.json").read_text() == printed
+    told = run(f"{PLACE} --pp 4 --microbatches 2 --batch 8 --out {tmp_path}/folder")
+    assert (tmp_path / "folder" / "place.json").read_text() == printed
+    assert "60 % bubble" in told.out  # (4 - 1) / (2 + 4 - 1)
+    assert json.loads(printed)["total"]["bubble"] == 0.6
+
+
+def test_place_explains_what_a_collective_sends(run) -> None:
+    out = run("place llama-3.1-70b --on h100-sxm5-80gb,nvlink_latency=2us --tp 16 --gpus-per-node 8 --explain").out
+    for said in ("all-reduce over 16 devices in 2 nodes", "1.75 B sent a byte in 14 steps", "link/network 50 GB/s"):
+        assert said in out
+
+
+def test_both_phases_of_a_generation_are_asked_for_at_once(run) -> None:
+    steps = run(f"{PLACE} --phase decode,prefill --prompt 1000 --output 200 --json").json["steps"]
+    assert [s["step"]["context"] for s in steps] == [1100, 1000]  # type: ignore[attr-defined]
+
+
 def test_uneven_routing_touches_fewer_experts(run) -> None:
     line = "place mixtral-8x7b --on h100-sxm5-80gb --batch 16 --json"
     even, uneven = (run(line + more).json["step_floor"]["bytes"] for more in ("", " --routing-skew 1.2"))  # type: ignore[index]
@@ -182,6 +202,17 @@ BAD = [
     (f"{PLACE} --tp 0", "0"),
     (f"{PLACE} --batch 1,2 --measured-s 1ms", "belongs to one step"),
     (f"{PLACE} --tp 2 --ep 2", "has no experts"),
+    (f"{PLACE} --pp 0", "--pp"),
+    (f"{PLACE} --pp 33", "more stages than llama-2-7b has layers"),
+    (f"{PLACE} --microbatches 1.5", "--microbatches"),
+    (f"{PLACE} --tp 16 --gpus-per-node 12", "tp 16 does not fill nodes of 12 devices"),
+    (f"{PLACE} --output 5", "an output needs its prompt"),
+    (f"{PLACE} --phase prefill --prompt 5 --output 5", "an output belongs to decode"),
+    (f"{PLACE} --out answer.txt", "name a .json file or a folder"),
+    (f"{PLACE} --out /proc/nowhere/answer.json", "cannot write"),
+    ("place llama-2-7b --on a100-sxm4-80gb,nvlink_latency=2", "no unit"),
+    ("place llama-2-7b --on a100-sxm4-80gb,nvlink_latenzy=2us", "did you mean 'nvlink_latency'"),
+    ("place gemm:M=1,K=2,N=3 --on t4 --pp 2", "pp do not apply"),
     (f"{PLACE} --routing-skew 1", "has no experts"),
     (f"{PLACE} --phase prefill --tokens 2", "a decode step that verifies drafts"),
     (f"{PLACE} --tp 3", "tp may be 1, 2, 4, 8, 16, 32"),
