@@ -16,6 +16,7 @@ from rooflens.cli.options import (
     answer_file,
     format_options,
     json_flag,
+    lang,
     on,
     out_option,
     phases,
@@ -23,16 +24,15 @@ from rooflens.cli.options import (
     sizes,
     step_options,
 )
-from rooflens.cli.printing import emit, table
+from rooflens.cli.placed import levels, shown, title
+from rooflens.cli.printing import emit
 from rooflens.errors import AnswerIsNo, RooflensError
-from rooflens.operators.collectives import Collective
 from rooflens.records import encode
-from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
-from rooflens.roofline.placement import SCHEMA, Measured, Placement, Total
+from rooflens.roofline.placement import SCHEMA
 from rooflens.roofline.points import Point
-from rooflens.roofline.price import NETWORK
-from rooflens.units import parse, percent, show
+from rooflens.units import parse
 from rooflens.workload import Phase
 
 
@@ -52,11 +52,12 @@ from rooflens.workload import Phase
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline with these operators (.png or .svg).")
 @out_option
 @click.option("--explain", is_flag=True, help="Show rows, formula, ceilings and sources.")
+@lang
 @json_flag
 def command(
     model: str, on: str, phase: str, batch: str, context: str | None, plot: Path | None, explain: bool, as_json: bool,
     out: Path | None, output: int | None, measured_s: str | None, measured_tokens_per_s: float | None,
-    fail_below: tuple[str, ...], **asked: Any,
+    fail_below: tuple[str, ...], lang: str, **asked: Any,
 ) -> None:  # fmt: skip
     """Where does each operator of MODEL land under the roofs of a machine?
 
@@ -87,12 +88,12 @@ def command(
         for p, b, c in grid
     ]
     if plot is not None:
-        _draw(plot, answers)
+        _draw(plot, answers, lang)
     found = [encode(a.placement) for a in answers] if as_json or out is not None else []
     whole = found[0] if len(found) == 1 else {"steps": found}
     if out is not None:
         artefacts.write_json(answer_file(out, "place"), whole, SCHEMA)
-    emit(artefacts.to_json(whole, SCHEMA) if as_json else "\n\n".join(_shown(a, explain) for a in answers))
+    emit(artefacts.to_json(whole, SCHEMA) if as_json else "\n\n".join(shown(a, lang, explain=explain) for a in answers))
     _judge(limits, answers)
 
 
@@ -123,134 +124,20 @@ def _judge(limits: dict[str, float], answers: list[Answer]) -> None:
                 raise AnswerIsNo(f"{name} is {found:.4g}, under the {least:g} asked for")
 
 
-def _shown(answered: Answer, explain: bool) -> str:
-    placed = answered.placement
-    parts = [_title(placed), _operators(placed), _totals(placed)]
-    parts += [_measured(placed.measured, placed)] if placed.measured else []
-    said = [f"note: {note}" for note in placed.notes]
-    said += [f"{key}: {text}" for key, text in placed.conventions.items() if key.startswith("assumed ")]
-    parts += ["\n".join(said)] if said else []
-    parts += (
-        [_explained(answered)]
-        if explain
-        else [
-            f"{placed.conventions['precision']}; {placed.conventions['peaks']} peaks; --explain shows rows and sources"
-        ]
-    )
-    return "\n\n".join(parts)
-
-
-def _title(placed: Placement) -> str:
-    dull = {"operator", *(k for k in ("tokens", "tp", "ep", "dp", "pp", "microbatches") if placed.step.get(k) == 1)}
-    said = [f"{k} {v:g}" if isinstance(v, float) else str(v) for k, v in placed.step.items() if k not in dull]
-    return f"{placed.model} on {placed.machine}" + (f": {', '.join(said)}" if said else "")
-
-
-def _operators(placed: Placement) -> str:
-    rows = [
-        [
-            o.name if o.count == 1 else f"{o.name} x {o.count}",
-            show(sum(o.flops.values()) if not isinstance(o.flops, (int, float)) else o.flops or o.vector_flops, "FLOP"),
-            show(o.weight_bytes + o.kv_bytes + o.activation_bytes, "B"),
-            f"{o.intensity_flops_per_byte:.4g}" if o.intensity_flops_per_byte is not None else "-",
-            o.bound,
-            show(o.attainable_flops_per_s, "FLOP/s") if o.attainable_flops_per_s else "-",
-            f"{percent(o.share_of_peak)} {o.math}" if o.share_of_peak else "-",
-            show(o.floor_s, "s"),
-        ]
-        for o in placed.operators
-    ]
-    return table(["operator", "FLOPs", "bytes", "FLOP/B", "bound", "attainable", "of peak", "floor"], rows)
-
-
-def _totals(placed: Placement) -> str:
-    peak = f"{placed.math} {show(placed.peak_flops_per_s, 'FLOP/s')}"
-    ridge = f"ridge point {placed.ridge_flops_per_byte:.4g} FLOP/B ({peak})"
-    return "\n".join(
-        [
-            _total("all operands", placed.total),
-            *([_total("step floor (weights, KV, state)", placed.step_floor)] if placed.step_floor else []),
-            f"{ridge} over {show(placed.bandwidth_bytes_per_s, 'B/s')}",
-        ]
-    )
-
-
-def _total(name: str, total: Total) -> str:
-    intensity = f", {total.intensity_flops_per_byte:.4g} FLOP/B" if total.intensity_flops_per_byte is not None else ""
-    flops, moved = show(total.flops, "FLOP"), show(total.bytes, "B")
-    launch = f", and {show(total.launch_s, 's')} to launch" if total.launch_s else ""
-    launch += f", and {show(total.latency_s, 's')} of link latency" if total.latency_s is not None else ""
-    bubble = f", {percent(total.bubble)} bubble" if total.bubble is not None else ""
-    bound = f"{total.bound}-bound{bubble}"
-    return f"{name}: {show(total.floor_s, 's')} at least{launch}, {bound} ({flops}, {moved}{intensity})"
-
-
-def _measured(found: Measured, placed: Placement) -> str:
-    lines = [
-        f"measured {show(found.time_s, 's')}: {found.times_floor:.3g} times the floor, {found.regime}",
-        f"MFU {percent(found.mfu)} of the dense {placed.math} roof, MBU {percent(found.mbu)} of the read bandwidth",
-    ]
-    return "\n".join([*lines, *(f"finding: {finding}" for finding in found.findings)])
-
-
-def _explained(answered: Answer) -> str:
-    lines = ["rows (input, operand -> output; FLOPs = FLOPs a point x product of the letters without brackets):"]
-    for operator in answered.operators:
-        lines += [
-            f"  {operator.name} / {r.name}: {r.spec}   [{r.home}, {r.flops_per_point:g} a point]" for r in operator.rows
-        ]
-        lines += [f"    {_collective(operator.collective)}"] if operator.collective else []
-    letters = next((o.letters for o in answered.operators if o.letters and len(o.letters) > 3), None)
-    letters = letters or next((o.letters for o in answered.operators if o.letters), {})
-    lines += ["letters: " + ", ".join(f"{k}={float(v):g}" for k, v in letters.items())]
-    lines += [
-        "floor of a kernel = largest of FLOPs / peak, bytes / bandwidth, link bytes / link rate; a step is their sum"
-    ]
-    lines += ["ceilings:", *(f"  {_ceiling(c)}" for c in _used(answered))]
-    return "\n".join([*lines, *(f"{key}: {text}" for key, text in answered.placement.conventions.items())])
-
-
-def _collective(talk: Collective) -> str:
-    way, group = talk.least, talk.group
-    over = f"{group.ranks} devices" + (f" in {group.nodes} nodes" if group.nodes > 1 else "")
-    inside = f"{way.link_bytes:.4g} B sent a byte in {way.link_steps:g} steps"
-    between = f", {way.network_bytes:.4g} B and {way.network_steps:g} steps between nodes" if group.nodes > 1 else ""
-    return f"{talk.name} over {over}, {way.algorithm}: {inside}{between}"
-
-
-def _used(answered: Answer) -> list[Ceiling]:
-    there = answered.machine
-    maths = dict.fromkeys(o.math for o in answered.placement.operators)
-    crossing = there.find("link", level=NETWORK) if NETWORK in _levels([answered]) - {there.link} else []
-    return [*(there.compute(m) for m in maths), there.memory("read"), *there.find("link", level=there.link), *crossing]
-
-
-def _ceiling(ceiling: Ceiling) -> str:
-    said = f"{ceiling.id} {show(ceiling.value, ceiling.unit)} ({ceiling.origin})"
-    return f"{said}, source: {ceiling.source}" if ceiling.source else said
-
-
-def _draw(path: Path, answers: list[Answer]) -> None:
+def _draw(path: Path, answers: list[Answer], lang: str) -> None:
     from rooflens.present.plot import draw, render
 
     if path.suffix not in (".png", ".svg"):
         raise RooflensError(f"--plot {path}: the name must end in .png or .svg")
     points = [p for a in answers for p in _points(a, several=len(answers) > 1)]
-    there = _drawn(answers[0].machine, _levels(answers))
-    figure = draw(there, points, title=f"{answers[0].placement.model} on {answers[0].placement.machine}")
+    there = _drawn(answers[0].machine, levels(answers))
+    figure = draw(there, points, title=title(answers[0].placement, lang), lang=lang)
     artefacts.write_bytes(path, render(figure, path.suffix[1:]))
 
 
 def _drawn(there: Machine, levels: set[str | None]) -> Machine:
     """The machine with the links that collectives use, if there are any: others bound no point of the picture."""
     return replace(there, ceilings=tuple(c for c in there.ceilings if c.kind != "link" or c.level in levels))
-
-
-def _levels(answers: list[Answer]) -> set[str | None]:
-    """The links over which something is sent."""
-    costs = [o.cost for a in answers for o in a.operators]
-    inside = {answers[0].machine.link} if any(cost.link_bytes for cost in costs) else set()
-    return inside | ({NETWORK} if any(cost.network_bytes for cost in costs) else set())
 
 
 def _points(answered: Answer, *, several: bool) -> list[Point]:
