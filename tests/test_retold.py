@@ -79,6 +79,8 @@ def test_what_place_says_is_told(lang: str) -> None:
         Question("llama-2-7b", weights="fp8", kv="fp8", context=9000, measured_s=1e-4),
         Question("mixtral-8x7b", tp=4, link="network", weights="int4"),
         Question("gpt-oss-20b", phase="prefill", weights="fp8"),
+        Question("mixtral-8x7b", tp=16, gpus_per_node=8, pp=3, microbatches=8, batch=4),
+        Question("llama-2-7b", prompt=128, output=64),
     ):
         for on in ("h100-sxm5-80gb", "a100-sxm4-80gb"):
             placed = answer(asked, machine(on)).placement
