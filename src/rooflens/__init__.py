@@ -8,15 +8,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rooflens.api import accelerator, machine, model, place
+    from rooflens.asked import claim
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "accelerator", "machine", "model", "place"]
+__all__ = ["__version__", "accelerator", "claim", "machine", "model", "place"]
+ASKED = ("claim",)  # of `asked`; the others of `api`
 
 
 def __getattr__(name: str) -> Any:
     """The public API, loaded when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'rooflens' has no attribute {name!r}")
-    from rooflens import api
+    from importlib import import_module
 
-    return getattr(api, name)
+    return getattr(import_module("rooflens.asked" if name in ASKED else "rooflens.api"), name)

@@ -63,6 +63,20 @@ class Achieved:
 
 
 @record
+class Said:
+    """A figure that was said of an accelerator and is not its own: announced and never shipped, disputed, another's.
+
+    roof: a dtype, memory, nvlink ... as claims name them; value in SI.
+    """
+
+    id: str
+    roof: str
+    value: float
+    why: str
+    source: str
+
+
+@record
 class Source:
     """Where a fact comes from."""
 
@@ -100,6 +114,16 @@ def source(key: str) -> Source:
 def achievable(id: str | None = None) -> tuple[Achieved, ...]:
     """What was measured on the accelerator `id` (on all of them: None); empty when nobody's figure is known."""
     return tuple(row for row in _achieved() if id in (None, row.id))
+
+
+def once_said(id: str) -> tuple[Said, ...]:
+    """Figures said of the accelerator `id` that are not its own."""
+    return tuple(said for said in _said() if said.id == id)
+
+
+@cache
+def _said() -> tuple[Said, ...]:
+    return _rows(Said, "once_said.toml", "said")
 
 
 @cache

@@ -24,6 +24,7 @@ VERBS = {
     "machines": ("machines", "What is known about an accelerator: peaks, ridge points, memory ladder, sources."),
     "models": ("models", "What is known about a model: parameters, bytes, KV cache."),
     "place": ("place", "Where does each operator of a model land under the roofs of a machine?"),
+    "claim": ("claim", "Is it true, and for what? A vendor's figure or speed-up, taken apart."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
 }
 
