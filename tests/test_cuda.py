@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -140,7 +141,7 @@ def test_neighbouring_shapes_differ_in_one_side(shape):
 
 @pytest.fixture(scope="module")
 def profile():
-    return take(FakeBackend(FakeMachine(**GPU)), gpu(full=True), AttentionShape())
+    return take(FakeBackend(FakeMachine(**GPU)), replace(gpu(full=True), cell_s=0.02), AttentionShape())
 
 
 def test_a_gpus_ceilings_are_found_again(profile):

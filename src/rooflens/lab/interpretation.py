@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rooflens.lab.choose import to_draw
+from rooflens.lab.gain_table import gain_table
 from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, memory_key, quoted, roof_key
-from rooflens.lab.observe import Observation, attention_cells
+from rooflens.lab.observe import Observation
 from rooflens.lab.pairing import Other, Pair, pairing
 from rooflens.lab.sections import share_of
 from rooflens.measure.run import slower_than_fp32
@@ -13,6 +15,8 @@ from rooflens.present.words import bare_intensity, say, share
 from rooflens.roofline.place import ridge
 from rooflens.roofline.profile import AttentionPoint, Profile
 from rooflens.units import percent, show
+
+MOST_APART = 1.25  # ratios of rates and of bandwidths that agree within this factor are called the same
 
 
 def interpretation(profile: Profile, seen: Sequence[Observation], other: Other, lang: str) -> tuple[str, int]:
@@ -27,6 +31,8 @@ def interpretation(profile: Profile, seen: Sequence[Observation], other: Other, 
     parts = [f"# {say('lab.title', lang, machine=profile.device.title)}", *_warnings(profile, lang)]
     for title, text, why_not in paragraphs:
         parts += [f"## {say(title, lang)}", text or why_not]
+    table = gain_table(profile, seen, lang)
+    parts += [f"## {say('lab.gains', lang)}", table] if table else []
     return "\n\n".join(parts) + "\n", sum(1 for _, text, _ in paragraphs if text)
 
 
@@ -70,20 +76,21 @@ def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str |
 
 
 def _attention(seen: Sequence[Observation], lang: str) -> str | None:
-    """Where decode attention lands, at the largest and at the smallest context."""
-    cells = [(o, cell) for o, cell in attention_cells(seen) if o.trusted]
+    """Where decode attention lands, of the cells that are drawn: with the most and with the fewest bytes to read."""
+    cells = [(o, o.attention) for o in to_draw(seen) if o.attention and o.attention.tokens == 1]
     if not cells:
         return None
     mine = [(o, cell) for o, cell in cells if cell.dtype == cells[0][1].dtype]
-    last, first = _numbers(*mine[-1], seen), _numbers(*mine[0], seen)
+    mine.sort(key=lambda pair: float(pair[0].cost.bytes))
+    most, fewest = _numbers(*mine[-1], seen), _numbers(*mine[0], seen)
     sentences = [
-        say("lab.attention.text", lang, **last),
-        say(f"lab.attention.{mine[-1][0].point.regime}", lang, **last),
+        say("lab.attention.text", lang, **most),
+        say(f"lab.attention.{mine[-1][0].point.regime}", lang, **most),
     ]
     if len(mine) > 1:
         sentences += [
-            say("lab.attention.short", lang, **first),
-            say(f"lab.attention.{mine[0][0].point.regime}", lang, **first),
+            say("lab.attention.short", lang, **fewest),
+            say(f"lab.attention.{mine[0][0].point.regime}", lang, **fewest),
         ]
     return " ".join(sentences)
 
@@ -100,8 +107,23 @@ def _comparison(profile: Profile, seen: Sequence[Observation], pair: Pair, other
         my_bandwidth_key=quoted(BANDWIDTH, memory_key(profile, ours.id)),
     )  # fmt: skip
     gap = ratio / bandwidths
-    verdict = "lab.comparison.same" if 0.8 <= gap <= 1.25 else "lab.comparison.off"
-    return f"{text} {say(verdict, lang, gap=f'{gap:.3g}')}"
+    if 1 / MOST_APART <= gap <= MOST_APART:
+        return f"{text} {say('lab.comparison.same', lang, gap=f'{gap:.3g}')}"
+    text += " " + say("lab.comparison.off", lang, gap=f"{gap:.3g}")
+    if pair.theirs is None:
+        return text
+    who, short = (other.machine.title, pair.theirs) if gap < 1 else (profile.device.title, mine)
+    return f"{text} {_overhead(who, short, lang)}"
+
+
+def _overhead(who: str, short: Observation, lang: str) -> str:
+    """What keeps the slower of two from its own slope, in seconds."""
+    point = short.point
+    floor_s = point.time_s * point.share_of_attainable
+    values = {"who": who, "time": show(point.time_s, "s"), "floor": show(floor_s, "s")}
+    text = say("lab.comparison.overhead", lang, **values, over=show(point.time_s - floor_s, "s", 3))
+    started_s = short.attention.overhead_s if short.attention else None
+    return text if started_s is None else f"{text} {say('lab.comparison.started', lang, time=show(started_s, 's', 3))}"
 
 
 def _numbers(seen: Observation, cell: AttentionPoint, every: Sequence[Observation]) -> dict[str, str]:
@@ -114,7 +136,7 @@ def _numbers(seen: Observation, cell: AttentionPoint, every: Sequence[Observatio
     reached = point.share_of_attainable
     intensity = point.intensity_flops_per_byte or 0.0
     return {
-        "dtype": point.dtype, "S": str(cell.context),
+        "dtype": point.dtype, "S": str(cell.context), "which": _which(cell, every),
         "flops": show(point.flops, "FLOP"), "flops_key": key("flops"),
         "bytes": show(point.bytes, "B"), "bytes_key": key("bytes"),
         "intensity": f"{intensity:.2f}", "intensity_key": key("intensity_flops_per_byte"),
@@ -125,3 +147,12 @@ def _numbers(seen: Observation, cell: AttentionPoint, every: Sequence[Observatio
         "time": show(point.time_s, "s"), "time_key": key("time_s"),
         "overhead": show(cell.overhead_s or 0.0, "s"), "overhead_key": key("overhead_s"),
     }  # fmt: skip
+
+
+def _which(cell: AttentionPoint, every: Sequence[Observation]) -> str:
+    """What tells a cell from others of its dtype and context, in brackets; empty where there are none."""
+    alike = (o.attention for o in every if o.attention and o.attention.tokens == cell.tokens)
+    if sum((other.dtype, other.context) == (cell.dtype, cell.context) for other in alike) < 2:
+        return ""
+    cache = f"{cell.kv_dtype} cache" if cell.kv_dtype else ""
+    return f" ({', '.join(filter(None, (cell.model, f'batch {cell.batch}', cache, cell.implementation)))})"

@@ -33,6 +33,12 @@ def memory_key(profile: Profile, id: str) -> str:
     return f"ceilings[{[c.id for c in memories(profile)].index(id)}].value"
 
 
+def launch_key(profile: Profile, level: str) -> str:
+    """The key of the best launch cost of this level in bandwidth.json."""
+    levels = [c.level for c in profile.ceilings if c.kind == "launch"]
+    return f"launch[{levels.index(level)}].best"
+
+
 def cell_key(every: Sequence[Observation], seen: Observation, field: str) -> str:
     """The key of a field of one cell in decode_attention.json."""
     return f"cells[{[o for o, _ in attention_cells(every)].index(seen)}].{field}"

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from rooflens import workload
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
-from rooflens.operators.alone import alone
-from rooflens.operators.cost import Cost
+from rooflens.operators.alone import Alone, alone
+from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
+from rooflens.operators.standard import AttentionForm
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.points import Point
 from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
+from rooflens.workload import Operator
+
+NAIVE, REPLAYED = "naive", "fused, graph"  # ways of an attention cell, as the GPU's backend names them
 
 
 @record
@@ -65,9 +69,17 @@ def attention_cells(seen: Sequence[Observation]) -> list[tuple[Observation, Atte
 
 def attention_cost(cell: AttentionPoint) -> Cost:
     """One token's attention over the cache in all layers: 4 S D FLOPs and 2 S D cached values a layer."""
-    heads = f"H={cell.heads},K={cell.kv_heads or cell.heads},W={cell.width // cell.heads}"
-    precision = workload.precision(dtype(cell.dtype), kv=cell.kv_dtype)
-    return alone(f"attention:{heads},B={cell.batch},T={cell.tokens},S={cell.context}").cost(precision) * cell.layers
+    return _alone(cell, "flash").cost(_precision(cell)) * cell.layers
+
+
+def attention_kernels(cell: AttentionPoint) -> list[Operator]:
+    """The kernels of a cell as it was computed: one a layer where it is fused, else scores, softmax and values."""
+    found = _alone(cell, "unfused" if cell.implementation == NAIVE else "flash")
+    letters, precision = found.letters or {}, _precision(cell)
+    return [
+        Operator(rows[0].name, cell.layers, total(cost_of(row, letters, precision) for row in rows), rows)
+        for rows in kernels(found.rows)
+    ]
 
 
 def attention_name(cell: AttentionPoint, *, ways: bool) -> str:
@@ -82,6 +94,15 @@ def attention_name(cell: AttentionPoint, *, ways: bool) -> str:
 def gemm_cost(gemm: GemmPoint) -> Cost:
     """A product of its own: 2 M N K FLOPs, three matrices moved."""
     return alone(f"gemm:M={gemm.m},K={gemm.k},N={gemm.n}").cost(workload.precision(dtype(gemm.dtype)))
+
+
+def _alone(cell: AttentionPoint, form: AttentionForm) -> Alone:
+    heads = f"H={cell.heads},K={cell.kv_heads or cell.heads},W={cell.width // cell.heads}"
+    return alone(f"attention:{heads},B={cell.batch},T={cell.tokens},S={cell.context}", form)
+
+
+def _precision(cell: AttentionPoint) -> Precision:
+    return workload.precision(dtype(cell.dtype), kv=cell.kv_dtype)
 
 
 def _attention(cell: AttentionPoint, machine: Machine, *, ways: bool) -> Observation:

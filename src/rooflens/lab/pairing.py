@@ -24,11 +24,12 @@ class Other:
 
 @record
 class Pair:
-    """A cell of ours and the rate of the same work there: achieved where it was measured, else attainable."""
+    """A cell of ours and the rate of the same work there: achieved where `theirs` was measured, else attainable."""
 
     mine: Observation
     cell: AttentionPoint
     theirs_flops_per_s: float
+    theirs: Observation | None = None
 
 
 def pairing(seen: Sequence[Observation], other: Other, lang: str) -> Pair | str:
@@ -54,10 +55,11 @@ def _decode(seen: Sequence[Observation]) -> Cells:
 
 def _achieved(mine: Cells, theirs: Cells) -> list[Pair]:
     """Equal work, whatever the way it was computed: the fastest of theirs."""
-    fastest: dict[tuple[object, ...], float] = {}
-    for o, cell in theirs:
-        fastest[_work(cell)] = max(o.point.flops_per_s, fastest.get(_work(cell), 0.0))
-    return [Pair(o, cell, fastest[_work(cell)]) for o, cell in mine if _work(cell) in fastest]
+    fastest: dict[tuple[object, ...], Observation] = {}
+    for o, cell in sorted(theirs, key=lambda pair: pair[0].point.flops_per_s):
+        fastest[_work(cell)] = o
+    pairs = [(o, cell, fastest[_work(cell)]) for o, cell in mine if _work(cell) in fastest]
+    return [Pair(o, cell, there.point.flops_per_s, there) for o, cell, there in pairs]
 
 
 def _attainable(mine: Cells, there: Machine) -> list[Pair]:

@@ -19,6 +19,7 @@ from rooflens.lab.checks import Check, checks
 from rooflens.lab.choose import to_draw
 from rooflens.lab.extension import SCHEMA as EXTENSION_SCHEMA
 from rooflens.lab.extension import Extension
+from rooflens.lab.gain_table import told
 from rooflens.lab.interpretation import interpretation
 from rooflens.lab.observe import Observation, observations
 from rooflens.lab.pairing import Other
@@ -150,6 +151,7 @@ def answer(
         "limitations": contract.limitations(profile),
         "risks": contract.risks(profile),
         "claims": contract.claims(profile, seen),
+        **({"gains": found} if (found := told(profile, seen)) else {}),
         "negative_test": contract.negative_test(profile, seen),
         "checks": encode(tuple(done)),
         **({"student_extension": encode(request.extension)} if request.extension else {}),

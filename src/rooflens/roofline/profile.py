@@ -79,6 +79,11 @@ class Device:
         """All instances of the largest level together, as shown; a virtual machine may own less."""
         return max((c.bytes * c.instances for c in self.caches), default=None)
 
+    @property
+    def largest_fed_cache_bytes(self) -> float | None:
+        """The same of what catches data by itself, so without memory that programs fill themselves."""
+        return max((c.bytes * c.instances for c in self.caches if not c.addressed), default=None)
+
 
 @record
 class Gate:
@@ -210,6 +215,7 @@ class Profile:
             sources=(f"measured {self.started}, method {self.method}",),
             notes=(RANDOM, *self.notes),
             compute_capability=self.device.compute_capability,
+            power_w=self.device.power_limit_w,
             link=next((level for level in ("nvlink", "pcie") if any(c.level == level for c in kept)), None),
         )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Literal
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
@@ -13,7 +14,7 @@ from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Device
 
-BYTES = {"fp64": 8, "fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
+BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1}
 SAMPLE_S = 0.005
 COOL_DOWN_S = 0.4  # a rest this long cools the machine
 
@@ -26,6 +27,7 @@ class FakeMachine:
     `cached_times` the speed of memory, as when a cache is larger than it shows. noise: relative, symmetrical.
     throttle: rates fall to `throttled_to` of themselves after `throttle_after_s` without a rest.
     attention_share: share of the attainable rate that decode attention reaches. peak_times: derived peak / truth.
+    host_launch_s: what starting a kernel from the host takes at least, on a GPU.
     weather_s: from when to when, since the start, neighbours that no counter shows slow all work to `weather_to`.
     """
 
@@ -43,6 +45,7 @@ class FakeMachine:
     )
     caches: tuple[Cache, ...] = (Cache("L1", 32768, 2), Cache("L2", 524288, 2), Cache("L3", 2.0**25))
     launch_s: float = 1e-6
+    host_launch_s: float = 4e-6
     noise: float = 0.003
     kind: Literal["cpu", "gpu"] = "cpu"
     links: Mapping[str, float] = field(default_factory=dict)
@@ -137,11 +140,13 @@ class FakeBackend:
         )
 
     def gemm(self, dtype: str, m: int, n: int, k: int, seed: int) -> Sequence[Kernel]:
-        """The right way and one half as slow again."""
+        """The right way and one half as slow again; a GPU's also waits for its memory."""
         rate = self.machine.compute.get(dtype)
         if rate is None:
             raise Cannot(f"{dtype} skipped: the fake machine has no {dtype}")
-        work_s = gemm_flops(m, n, k) / rate
+        read, copy = (self.machine.memory.get(("main", access), math.inf) for access in ("read", "copy"))
+        moved_s = BYTES[dtype] * (k * n / read + m * (k + n) / copy) if self.machine.kind == "gpu" else 0.0
+        work_s = max(gemm_flops(m, n, k) / rate, moved_s)
         error = self.machine.gemm_error
         return [
             self._kernel(work_s, "fake product", path="vector", error=error),
@@ -168,19 +173,36 @@ class FakeBackend:
 
     def launch(self, level: str = "device") -> Sequence[Kernel]:
         """Nothing but the launch cost."""
+        if level == "host":
+            return [self._kernel(self.machine.host_launch_s - self.machine.launch_s, "fake call from the host")]
         return [self._kernel(0.0, "fake call")]
 
     def attention(self, dtype: str, context: int, shape: AttentionShape, seed: int) -> Sequence[Kernel]:
-        """As fast as memory or arithmetic allow, plus its calls."""
+        """As fast as memory or arithmetic allow, plus its calls; on a GPU naive, fused, and replayed."""
         m = self.machine
-        if dtype not in m.compute or dtype not in BYTES:
+        math_of = "fp16" if dtype == "int8" and m.kind == "gpu" else dtype
+        if math_of not in m.compute or dtype not in BYTES:
             raise Cannot(f"decode attention {dtype} skipped: the fake machine does not compute in {dtype}")
-        tokens = context * shape.layers * shape.batch
-        moved = 2 * tokens * shape.kv_heads * shape.head_width * BYTES[dtype]
-        flops = 4 * tokens * shape.width
-        work_s = max(moved / m.memory["main", "read"], flops / m.compute[dtype]) / m.attention_share
+        moved = 2 * context * shape.layers * shape.batch * shape.kv_heads * shape.head_width * BYTES[dtype]
+        attended = shape.tokens * (context - (shape.tokens - 1) / 2)
+        flops = 4 * attended * shape.layers * shape.batch * shape.width
+        work_s = max(moved / m.memory["main", "read"], flops / m.compute[math_of]) / m.attention_share
+        if m.kind == "gpu":
+            return list(self._ways(dtype, work_s, shape))
         calls = m.attention_calls_per_layer * shape.layers
         return [self._kernel(work_s, f"fake {dtype} attention", calls=calls, error=m.attention_error)]
+
+    def _ways(self, dtype: str, work_s: float, shape: AttentionShape) -> Iterator[Kernel]:
+        ways = (
+            {"naive": 7, "fused": 1, "fused, graph": 1}
+            if dtype in ("fp16", "fp32")
+            else {"fused": 1, "fused, graph": 1}
+        )
+        for way, a_layer in ways.items():
+            calls = a_layer * shape.layers
+            waits_s = 0.0 if way == "fused, graph" else calls * (self.machine.host_launch_s - self.machine.launch_s)
+            kernel = self._kernel(max(work_s, waits_s), way, calls=calls, error=self.machine.attention_error)
+            yield replace(kernel, kv_dtype="int8" if dtype == "int8" else None)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -15,7 +15,7 @@ EN: dict[str, str] = {
     "{ridge} FLOP/B ({ridge_key}), so arithmetic binds and not memory: every value loaded is used many times.",
     "lab.products.peak": "The roof itself is {share} of the {peak} that clock and instruction set allow ({share_key}, origin: "
     "{origin}).",
-    "lab.attention.text": "At S = {S} one token's {dtype} attention needs {flops} ({flops_key}) and moves {bytes} "
+    "lab.attention.text": "At S = {S} one token's {dtype} attention{which} needs {flops} ({flops_key}) and moves {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). It takes {time} ({time_key}): {rate} ({rate_key}), which is "
     "{share} of the {dtype} roof ({share_key}).",
     "lab.attention.memory": "Memory binds: {bandwidth} ({bandwidth_key}), {reached} of what the "
@@ -27,7 +27,7 @@ EN: dict[str, str] = {
     "lab.attention.compute": "It is compute-bound here: this machine's arithmetic is slower than its memory at this "
     "intensity, {reached} of what is attainable ({reached_key}).",
     "lab.attention.link": "It is link-bound.",
-    "lab.attention.short": "At S = {S} a step takes {time} ({time_key}), {share} of the {dtype} roof ({share_key}).",
+    "lab.attention.short": "At S = {S} a step{which} takes {time} ({time_key}), {share} of the {dtype} roof ({share_key}).",
     "lab.comparison.attainable": "On {other} the same operator (S = {S}, {dtype}) could reach at most {theirs}: attainable "
     "from its {origin} bandwidth, not achieved by anyone here. Set against the {rate} achieved on this machine "
     "({rate_key}) that is {ratio} times; the bandwidths ({their_bandwidth} against {my_bandwidth_key}) stand "
@@ -39,6 +39,9 @@ EN: dict[str, str] = {
     "peak FLOP/s does not enter.",
     "lab.comparison.off": "The two ratios differ by a factor of {gap}: the difference is what one of them loses to "
     "overhead or code, since memory binds on both.",
+    "lab.comparison.overhead": "That one is {who}: of its {time} the bytes need {floor} at its own measured bandwidth, and "
+    "{over} is overhead.",
+    "lab.comparison.started": "The same calls over a single cached token take {time}.",
     "lab.comparison.no_cells": "This run has no trusted decode attention to compare: measure again on an idle machine.",
     "lab.comparison.no_slope": "{other} has no known main-memory bandwidth, so nothing can be set against it.",
     "lab.comparison.no_dtype": "{other} has no known {dtypes} rate, the only arithmetic that decode attention was measured "
@@ -60,7 +63,7 @@ ES: dict[str, str] = {
     "({ridge_key}): limita la aritmética y no la memoria, porque cada valor cargado se usa muchas veces.",
     "lab.products.peak": "El propio techo es {share} de los {peak} que permiten el reloj y el juego de instrucciones "
     "({share_key}, origen: {origin}).",
-    "lab.attention.text": "Con S = {S}, la atención {dtype} de un token necesita {flops} ({flops_key}) y mueve {bytes} "
+    "lab.attention.text": "Con S = {S}, la atención {dtype} de un token{which} necesita {flops} ({flops_key}) y mueve {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Tarda {time} ({time_key}): {rate} ({rate_key}), es decir "
     "{share} del techo {dtype} ({share_key}).",
     "lab.attention.memory": "Limita la memoria: {bandwidth} ({bandwidth_key}), {reached} de lo que permite el ancho "
@@ -72,7 +75,7 @@ ES: dict[str, str] = {
     "lab.attention.compute": "Aquí limita el cómputo: la aritmética de esta máquina es más lenta que su memoria a esta "
     "intensidad, {reached} de lo alcanzable ({reached_key}).",
     "lab.attention.link": "La limita el enlace.",
-    "lab.attention.short": "Con S = {S} un paso tarda {time} ({time_key}), {share} del techo {dtype} ({share_key}).",
+    "lab.attention.short": "Con S = {S} un paso{which} tarda {time} ({time_key}), {share} del techo {dtype} ({share_key}).",
     "lab.comparison.attainable": "En {other} el mismo operador (S = {S}, {dtype}) podría llegar como mucho a {theirs}: "
     "alcanzable según su ancho de banda ({origin}), no logrado por nadie aquí. Frente a los {rate} logrados en esta máquina "
     "({rate_key}) son {ratio} veces; los anchos de banda ({their_bandwidth} frente a {my_bandwidth_key}) están "
@@ -84,6 +87,9 @@ ES: dict[str, str] = {
     "memoria limita en ambas: los FLOP/s máximos no intervienen.",
     "lab.comparison.off": "Las dos razones difieren en un factor {gap}: es lo que una de las dos pierde por sobrecarga o "
     "código, pues la memoria limita en ambas.",
+    "lab.comparison.overhead": "Esa es {who}: de sus {time}, los bytes necesitan {floor} con su propio ancho de banda medido, "
+    "y {over} son sobrecarga.",
+    "lab.comparison.started": "Las mismas llamadas con un solo token en caché tardan {time}.",
     "lab.comparison.no_cells": "Esta ejecución no tiene atención en decode fiable que comparar: mide de nuevo con la "
     "máquina libre.",
     "lab.comparison.no_slope": "{other} no tiene un ancho de banda de memoria principal conocido: no hay con qué comparar.",
@@ -106,7 +112,7 @@ VI: dict[str, str] = {
     "({ridge_key}), nên giới hạn là số học chứ không phải bộ nhớ: mỗi giá trị nạp vào được dùng nhiều lần.",
     "lab.products.peak": "Bản thân trần này bằng {share} của {peak} mà xung nhịp và tập lệnh cho phép ({share_key}, nguồn gốc: "
     "{origin}).",
-    "lab.attention.text": "Với S = {S}, attention {dtype} của một token cần {flops} ({flops_key}) và chuyển {bytes} "
+    "lab.attention.text": "Với S = {S}, attention {dtype} của một token{which} cần {flops} ({flops_key}) và chuyển {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Nó mất {time} ({time_key}): {rate} ({rate_key}), tức {share} của "
     "trần {dtype} ({share_key}).",
     "lab.attention.memory": "Bộ nhớ là giới hạn: {bandwidth} ({bandwidth_key}), {reached} của mức mà băng thông đo được "
@@ -118,7 +124,7 @@ VI: dict[str, str] = {
     "lab.attention.compute": "Ở đây giới hạn là tính toán: ở cường độ này số học của máy chậm hơn bộ nhớ, {reached} của mức "
     "đạt được ({reached_key}).",
     "lab.attention.link": "Nó bị giới hạn bởi liên kết.",
-    "lab.attention.short": "Với S = {S}, một bước mất {time} ({time_key}), {share} của "
+    "lab.attention.short": "Với S = {S}, một bước{which} mất {time} ({time_key}), {share} của "
     "trần {dtype} ({share_key}).",
     "lab.comparison.attainable": "Trên {other}, cùng toán tử (S = {S}, {dtype}) có thể đạt nhiều nhất {theirs}: mức có thể đạt "
     "theo băng thông ({origin}) của nó, chưa ai đạt ở đây. So với {rate} đạt được trên máy này ({rate_key}) là {ratio} lần; "
@@ -130,6 +136,9 @@ VI: dict[str, str] = {
     "trên cả hai: FLOP/s cực đại không tham gia.",
     "lab.comparison.off": "Hai tỉ lệ lệch nhau hệ số {gap}: đó là phần mà một trong hai mất vào overhead hoặc mã, vì bộ nhớ là "
     "giới hạn trên cả hai.",
+    "lab.comparison.overhead": "Đó là {who}: trong {time} của nó, các byte cần {floor} ở băng thông đo được của chính nó, và "
+    "{over} là overhead.",
+    "lab.comparison.started": "Cùng những lời gọi ấy với một token trong cache mất {time}.",
     "lab.comparison.no_cells": "Lần chạy này không có attention khi decode đáng tin để so: hãy đo lại khi máy rảnh.",
     "lab.comparison.no_slope": "{other} không có băng thông bộ nhớ chính đã biết nên không có gì để so.",
     "lab.comparison.no_dtype": "{other} không có tốc độ {dtypes} đã biết, kiểu số học duy nhất mà attention khi decode được đo "
