@@ -128,9 +128,11 @@ def check(model: Model, steps: Sequence[Step]) -> None:
 
 def check_devices(step: Step) -> None:
     """Raises RooflensError for numbers of devices that do not go together, whatever the model."""
-    for name in ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node"):
-        if getattr(step, name) is not None and getattr(step, name) < 1:
-            raise RooflensError(f"{name} must be at least 1, not {getattr(step, name)}")
+    node = 1 if step.gpus_per_node is None else step.gpus_per_node
+    if min(step.tp, step.ep, step.dp, step.pp, step.microbatches, node) < 1:
+        for name in ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node"):
+            if getattr(step, name) is not None and getattr(step, name) < 1:
+                raise RooflensError(f"{name} must be at least 1, not {getattr(step, name)}")
     if step.tp * step.dp % step.ep:
         raise RooflensError(
             f"ep {step.ep} must divide tp x dp = {step.tp * step.dp}: experts are spread over these devices"

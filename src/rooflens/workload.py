@@ -55,8 +55,8 @@ class Step:
     def layout(self) -> str:
         """What may not differ between steps that are priced together: the devices, and whether the head runs."""
         spread = f"tp {self.tp}" + (f", ep {self.ep}, dp {self.dp}" if self.ep * self.dp > 1 else "")
-        spread += f", pp {self.pp}" if self.pp > 1 else ""
-        spread += f", {self.gpus_per_node} a node" if self.gpus_per_node else ""
+        if self.pp > 1 or self.gpus_per_node:
+            spread += f", pp {self.pp}, {self.gpus_per_node or 'all'} a node"
         return spread if self.heads else f"{spread}, no logits"
 
     @property
