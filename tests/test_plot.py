@@ -56,6 +56,13 @@ def test_every_text_stands_free_in_other_languages(lang):
     assert_clean(draw(CPU, cpu_points()[::3], lang=lang))
 
 
+@pytest.mark.parametrize(("lang", "basis"), [("en", "dense, measured"), ("es", "densos, medidos"), ("vi", "đo được")])
+def test_the_subtitle_says_what_its_peaks_are_in_the_language(lang, basis):
+    scene = compose(dataclasses.replace(CPU, peak_basis="dense, measured"), cpu_points(), lang=lang)
+    assert basis in scene.subtitle
+    assert basis in scene.notes[0]
+
+
 @pytest.mark.parametrize("seed", [3, 11])
 def test_no_text_covers_a_text_or_a_point_in_random_pictures(seed):
     canvas = Canvas()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rooflens.errors import RooflensError
+from rooflens.present.retold import retold
 from rooflens.present.roofs import Roof, Slope, links, main_slopes, roofs, slopes
 from rooflens.present.words import excess, is_finding, say, share
 from rooflens.records import record
@@ -165,27 +166,31 @@ def _ranges(
     return (low, high), (floor, ceiling)
 
 
-def _doubt(ceiling: Ceiling) -> str:
+def _doubt(ceiling: Ceiling, lang: str) -> str:
     what = " ".join(filter(None, (ceiling.dtype or ceiling.level, ceiling.access, ceiling.mode)))
-    return f"{what} ({ceiling.why_not})" if ceiling.why_not else what
+    return f"{what} ({retold(ceiling.why_not, lang)})" if ceiling.why_not else what
+
+
+def _basis(machines: Sequence[Machine], lang: str) -> str:
+    """What the peaks of these machines are, each said once."""
+    return ", ".join(dict.fromkeys(retold(m.peak_basis, lang) for m in machines))
 
 
 def _subtitle(machines: Sequence[Machine], lines: Sequence[Roof], points: Sequence[Point], lang: str) -> str:
-    basis = ", ".join(dict.fromkeys(m.peak_basis for m in machines))
+    basis = _basis(machines, lang)
     if points:
         return say("plot.subtitle", lang, basis=basis, dtypes=listed((p.dtype for p in points), lang, 6))
     return say("plot.subtitle_bare", lang, basis=basis, dtypes=listed((d for r in lines for d in r.dtypes), lang, 9))
 
 
 def _notes(machines: Sequence[Machine], points: Sequence[Point], lang: str) -> tuple[str, ...]:
-    basis = ", ".join(dict.fromkeys(m.peak_basis for m in machines))
     lines = [(m, c) for m in machines for c in m.ceilings if c.kind in {"compute", "memory", "link"}]
     tag = {m.name: f"{m.name} " if len(machines) > 1 else "" for m in machines}
-    doubted = [tag[m.name] + _doubt(c) for m, c in lines if not c.trusted]
+    doubted = [tag[m.name] + _doubt(c, lang) for m, c in lines if not c.trusted]
     absent = [f"{tag[m.name]}{c.dtype or c.level}" for m, c in lines if c.trusted and c.value == 0]
     off = [_clean(p.name) for p in points if not _drawable(p)]
     stuck = [_clean(p.name) for p in points if p.regime == "launch" and _drawable(p)]
-    notes = [say("note.share", lang, basis=basis)] if points else []
+    notes = [say("note.share", lang, basis=_basis(machines, lang))] if points else []
     for key, names in (
         ("note.launch_bound", stuck), ("note.off_plot", off), ("note.no_path", absent), ("note.untrusted", doubted)
     ):  # fmt: skip

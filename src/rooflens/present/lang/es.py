@@ -5,7 +5,7 @@ from __future__ import annotations
 MESSAGES: dict[str, str] = {
     "plot.title": "Roofline: {machine}",
     "plot.versus": " frente a ",
-    "plot.subtitle": "picos {basis}, operadores en {dtypes}",
+    "plot.subtitle": "picos {basis}; operadores en {dtypes}",
     "plot.subtitle_bare": "picos {basis}: {dtypes}",
     "plot.x": "Intensidad aritmética (FLOP/byte)",
     "plot.y": "Rendimiento (FLOP/s)",
@@ -33,7 +33,7 @@ MESSAGES: dict[str, str] = {
     "key.launch": "lanzar el kernel {time}: su tope aquí",
     "key.gemm": "la ejecución más rápida limitada por cómputo",
     "key.link": "pendiente del enlace (FLOP por byte)",
-    "note.share": "% = parte del techo de cómputo {basis} del dtype del operador",
+    "note.share": "% = parte del techo de cómputo (picos {basis}) del dtype del operador",
     "note.untrusted": "no dibujado por no ser fiable: {names}",
     "note.no_path": "sin esa vía: {names}",
     "note.off_plot": "fuera de un gráfico logarítmico (sin FLOP o sin bytes): {names}",

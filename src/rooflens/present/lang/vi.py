@@ -5,7 +5,7 @@ from __future__ import annotations
 MESSAGES: dict[str, str] = {
     "plot.title": "Roofline: {machine}",
     "plot.versus": " so với ",
-    "plot.subtitle": "đỉnh {basis}, toán tử ở {dtypes}",
+    "plot.subtitle": "đỉnh {basis}; toán tử ở {dtypes}",
     "plot.subtitle_bare": "đỉnh {basis}: {dtypes}",
     "plot.x": "Cường độ số học (FLOP/byte)",
     "plot.y": "Hiệu năng (FLOP/s)",
@@ -33,7 +33,7 @@ MESSAGES: dict[str, str] = {
     "key.launch": "sàn khởi chạy {time}: giới hạn ở đây",
     "key.gemm": "lần chạy nhanh nhất giới hạn bởi tính toán",
     "key.link": "đường dốc liên kết (FLOP mỗi byte)",
-    "note.share": "% = tỉ lệ so với trần tính toán {basis} của dtype của toán tử",
+    "note.share": "% = tỉ lệ so với trần tính toán (đỉnh {basis}) của dtype của toán tử",
     "note.untrusted": "không vẽ vì không đáng tin: {names}",
     "note.no_path": "không có đường này: {names}",
     "note.off_plot": "không vẽ được trên thang log (không FLOP hoặc không byte): {names}",
