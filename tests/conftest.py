@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import NamedTuple
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("fast", deadline=None, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+class Told(NamedTuple):
+    """What one command line said."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
+    """The command line, called with its arguments."""
+    from rooflens.cli import _run
+
+    def call(*arguments: str) -> Told:
+        capsys.readouterr()
+        code = _run(list(arguments))
+        caught = capsys.readouterr()
+        return Told(code, caught.out, caught.err)
+
+    return call

@@ -112,6 +112,11 @@ def profile(path: Path) -> Profile:
     return load(path / "profile.json" if path.is_dir() else path, Profile, SCHEMA)
 
 
+def is_shipped(id: str) -> bool:
+    """Whether a measured profile of this accelerator ships with rooflens."""
+    return (PROFILES / f"{id}.json").is_file()
+
+
 def shipped(id: str) -> Profile:
     """A profile that ships with rooflens (`--on measured:ID`). Raises Unknown with near matches."""
     known = sorted(file.stem for file in PROFILES.glob("*.json"))

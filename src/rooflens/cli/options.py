@@ -45,8 +45,15 @@ class Finite(click.FloatRange):
 
 def step_options(function: F) -> F:
     """The step: its phase, sizes and mask, how attention is built, and the devices that share it."""
+    phase = click.option(
+        "--phase", default="decode", show_default=True, help="decode, prefill, or both: decode,prefill."
+    )
+    return phase(load_options(function))
+
+
+def load_options(function: F) -> F:
+    """The same without a phase, for verbs that look at both."""
     for option in (
-        click.option("--phase", default="decode", show_default=True, help="decode, prefill, or both: decode,prefill."),
         click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
         click.option("--context", help="Positions attended to (decode: default 2048; prefill: prefix + prompt)."),
         click.option("--prompt", type=click.IntRange(1), help="New tokens a sequence in prefill (default 2048)."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rooflens.diagnose import Verdict, verdict
 from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Precision
 from rooflens.records import html, record
@@ -40,6 +41,7 @@ class Arithmetic:
     measured_tokens_per_s: float | None = None
     mbu: float | None = None
     mfu: float | None = None
+    verdict: Verdict | None = None
 
 
 def arithmetic(
@@ -72,4 +74,5 @@ def arithmetic(
         measured_tokens_per_s=rate,
         mbu=None if rate is None else rate * point.bytes / read,
         mfu=None if rate is None else rate * point.flops / machine.compute(point.dtype).floor_value,
+        verdict=None if rate is None else verdict(point.time_s, 1 / rate, point.bound, rate * point.bytes / read),
     )

@@ -7,7 +7,6 @@ from dataclasses import field, replace
 from typing import Any
 
 from rooflens.arrays import Number, letter
-from rooflens.errors import RooflensError
 from rooflens.models import Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row
@@ -26,7 +25,7 @@ class Deployment:
 
     context: positions a decode step attends to; None: half-way through the output, prompt + output / 2. how: tp, pp,
     ep, dp, microbatches, gpus_per_node, routing_skew, mask of both steps. tokens: new ones a sequence and decode step,
-    of which a share of `acceptance` is kept when they are drafts.
+    of which a share of `acceptance` is kept when they are drafts. notes: what must be said about model and formats.
     """
 
     model: Model
@@ -39,6 +38,7 @@ class Deployment:
     tokens: float = 1.0
     acceptance: float = 1.0
     how: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def devices(self) -> int:
@@ -105,12 +105,6 @@ def weights_only(deployment: Deployment) -> list[Operator]:
 
 def _weighs(row: Row) -> bool:
     return row.contracts and row.home in ("weight", "tied")
-
-
-def check_context(model: Model, context: float) -> None:
-    """Raises RooflensError for a context beyond what the model was made for."""
-    if model.max_context is not None and context > model.max_context:
-        raise RooflensError(f"{model.name} was made for {model.max_context} positions; {context:g} were asked for")
 
 
 def ridge_of(deployment: Deployment) -> float:

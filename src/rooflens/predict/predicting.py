@@ -169,7 +169,7 @@ def _constants(machine: Machine, estimator: Estimator | None) -> Iterator[Consta
 
 
 def _notes(deployment: Deployment, floor: StepPrice, held: Memory | None, estimator: Estimator | None) -> Iterator[str]:
-    yield from deployment.model.warnings
+    yield from deployment.notes
     yield from floor.unpriced
     if held is None:
         yield f"the memory of {deployment.machine.name} is not known, so whether it fits is not said"

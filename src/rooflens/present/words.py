@@ -15,9 +15,10 @@ from rooflens.units import percent, show
 LANGUAGES = ("en", "es", "vi")
 FIGURES = "figures"  # the book of figures, points and tables: every key whose first word names no other book
 BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang`, loaded when a key asks for them
-    "answer": ("answer",), "claim": ("claim",), "diff": ("diff",), "frame": ("frame",), "gain": ("gains",),
-    "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
-    "place": ("place",), "retold": ("retold", "doubts"),
+    "answer": ("answer",), "ceilings": ("ceilings",), "claim": ("claim",), "curves": ("curves",), "diff": ("diff",),
+    "frame": ("frame",), "gain": ("gains",), "lab": ("lab", "gains"), "machines": ("machines",),
+    "measure": ("measure",), "models": ("models",), "place": ("place",), "predict": ("predict",),
+    "retold": ("retold", "doubts"),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 
@@ -42,6 +43,11 @@ def say(key: str, /, lang: str = "en", **values: object) -> str:
 def known(key: str, otherwise: str, lang: str = "en") -> str:
     """The message `key` when there is one, else `otherwise`: for words that arrive as data."""
     return _book_of(key, lang).get(key, otherwise)
+
+
+def word(kind: str, as_data: str | None, lang: str = "en") -> str:
+    """A word that arrives as data (kind: origin, bound) as every verb shows it; as it came when nobody knows it."""
+    return known(f"frame.{kind}.{as_data}", as_data or "", lang)
 
 
 def _book_of(key: str, lang: str) -> dict[str, str]:

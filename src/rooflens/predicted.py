@@ -1,0 +1,143 @@
+"""The public function behind `rooflens predict`: names in, a prediction out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rooflens import artefacts, workload
+from rooflens.api import DEFAULT_TOKENS, Question, accelerator, machine, prepared, shared
+from rooflens.catalogue.engines import engine as engine_named
+from rooflens.dtypes import dtype
+from rooflens.errors import RooflensError, Unknown
+from rooflens.operators.alone import alone, is_alone
+from rooflens.predict.deployment import Deployment
+from rooflens.predict.memory import reserve
+from rooflens.predict.predicting import predict as foretell
+from rooflens.predict.prediction import Prediction
+from rooflens.records import checked, record
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.machines import from_accelerator
+from rooflens.roofline.math import resolve
+from rooflens.units import whole
+
+if TYPE_CHECKING:
+    from rooflens.predict.arithmetic import Arithmetic
+
+STEP = "params"  # the one operator that is a whole step
+
+
+@record
+class Load:
+    """What is served and by what: sequences at once, a prompt and an output, and what an engine sets aside.
+
+    prompt, output, context: as in deployments; a context alone is a decode step at it, behind a prompt of as many
+    tokens. None: an engine's default, or not known. memory_fraction and what follows: see predict.memory.Reserve.
+    """
+
+    prompt: float | None = None
+    output: float | None = None
+    context: float | None = None
+    acceptance: float | None = None
+    engine: str | None = None
+    memory_fraction: float | None = None
+    block_tokens: int | None = None
+    batched_tokens: int | None = None
+    runtime_bytes: float | None = None
+    graph_bytes: float | None = None
+    measured_tokens_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        checked(self)
+        for name in ("prompt", "output", "context", "block_tokens", "batched_tokens"):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), name)
+        if self.output is not None and self.context is not None:
+            raise RooflensError("a context is one decode step's: leave it out, or leave out the output")
+        if self.measured_tokens_per_s is not None and self.measured_tokens_per_s <= 0:
+            raise RooflensError(f"a measured rate must be above 0 tokens/s, not {self.measured_tokens_per_s:g}")
+
+
+RESERVE = ("memory_fraction", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes")
+LOADED = tuple(Load.__dataclass_fields__)
+
+
+def predict(what: str, on: str | Machine, **asked: Any) -> Prediction | Arithmetic:
+    """How fast `what` could be served on `on`, how fast it will be, and whether it fits.
+
+    what: a model, or `params=8e9,weight_bytes=4.6e9` for arithmetic without an architecture. The keywords are the
+    fields of Load and of api.Question. Raises RooflensError for a context beyond the model's, NoPath for work that the
+    machine cannot do.
+    """
+    load = Load(**{name: asked.pop(name) for name in LOADED if name in asked})
+    question = Question(what, **asked)
+    there = machine(on) if isinstance(on, str) else on
+    there = there.linked(question.link) if question.link else there
+    if is_alone(what):
+        return _arithmetic(question, load, there)
+    return foretell(deployment(question, load, there), kept(load), None, load.measured_tokens_per_s, other(there))
+
+
+def deployment(question: Question, load: Load, there: Machine) -> Deployment:
+    """The deployment that is asked about. Raises RooflensError for a context that the model was not made for."""
+    model, precision, notes = prepared(question, there)
+    if load.acceptance is not None and question.tokens == 1:
+        raise RooflensError("an acceptance rate is of drafts: say how many new tokens a step verifies with --tokens")
+    longest = max(load.context or 0, (load.prompt or 0) + (load.output or 0))
+    if model.max_context is not None and longest > model.max_context:
+        raise RooflensError(
+            f"{model.name} was made for {model.max_context} positions, and {longest:g} are asked for; "
+            "shorten the prompt or the output"
+        )
+    return Deployment(
+        model,
+        precision,
+        there,
+        batch=question.batch,
+        prompt=load.prompt or load.context or DEFAULT_TOKENS,
+        output=load.output or 0.0,
+        context=load.context,
+        tokens=question.tokens,
+        acceptance=1.0 if load.acceptance is None else load.acceptance,
+        how=shared(question),
+        notes=notes,
+    )
+
+
+def kept(load: Load) -> Any:
+    """What the engine sets aside, with what a person says instead."""
+    engine = None if load.engine is None else engine_named(load.engine)
+    return reserve(engine, **{name: getattr(load, name) for name in RESERVE})
+
+
+def other(there: Machine) -> Machine | None:
+    """The same chip's other machine: its datasheet where this one is measured, its measured profile where it is not."""
+    if there.measured:
+        try:
+            return from_accelerator(accelerator(there.title))
+        except Unknown:
+            return None
+    if there.assumed or not artefacts.is_shipped(there.name):
+        return None
+    return artefacts.shipped(there.name).machine(artefacts.MEASURED + there.name)
+
+
+def _arithmetic(question: Question, load: Load, there: Machine) -> Arithmetic:
+    from rooflens.predict.arithmetic import arithmetic
+
+    step = alone(question.what)
+    if step.name != "step":
+        raise RooflensError(
+            f"{question.what} is one operator: `rooflens place` says where it lands; predict takes a model, or "
+            "params=...,weight_bytes=... for a step without an architecture"
+        )
+    given = [*_differing(question, Question(question.what)), *_differing(load, Load())]
+    given = [name for name in given if name not in ("math", "measured_tokens_per_s")]
+    if given:
+        raise RooflensError(f"{question.what} is one token at batch 1; {', '.join(given)} do not apply to it")
+    precision, _ = resolve(workload.precision(dtype("bf16")), there, question.math)
+    return arithmetic(question.what, step, precision, there, load.measured_tokens_per_s)
+
+
+def _differing(said: Question | Load, plain: Question | Load) -> list[str]:
+    """The fields that somebody set."""
+    return [name for name in said.__dataclass_fields__ if getattr(said, name) != getattr(plain, name)]

@@ -1,0 +1,124 @@
+"""`rooflens predict` at the door: its JSON, its curves, its gates, and every way of asking wrongly."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from rooflens.present.words import LANGUAGES
+
+EIGHT = ["predict", "llama-3.1-8b", "--on", "h100-sxm5-80gb"]
+ONE = ["predict", "params=8e9,weight_bytes=4.6e9", "--on", "h100-sxm5-80gb"]
+
+
+def test_the_json_has_the_keys_of_the_contract(cli):
+    found = json.loads(
+        cli(*EIGHT, "--prompt", "1024", "--output", "512", "--batch", "16", "--engine", "vllm", "--json").out
+    )
+    assert found["schema"] == "rooflens/predict/1"
+    assert {"floor", "floor_overlapped"} <= set(found["tpot_s"])
+    keys = {
+        "ttft_s", "tokens_per_s_per_user", "tokens_per_s", "mfu_of_datasheet", "mbu_of_datasheet", "batch_at_ridge",
+        "usd_per_million_tokens", "joules_per_token", "batch_memory_allows", "bound", "where_time_goes", "memory",
+        "constants", "conventions",
+    }  # fmt: skip
+    assert keys <= set(found)
+    assert found["step"]["context"] == 1024 + 512 / 2
+    held = {
+        "weight_bytes",
+        "kv_bytes",
+        "activation_bytes",
+        "runtime_bytes",
+        "capacity_bytes",
+        "fits",
+        "max_sequences",
+        "kv_tokens",
+    }
+    assert held <= set(found["memory"])
+    assert all({"name", "value", "origin"} == set(constant) for constant in found["constants"])
+
+
+def test_one_command_prints_the_six_numbers_and_the_verdict(cli):
+    text = cli(*ONE, "--measured-tokens-per-s", "480").out
+    for number in ("728.3", "3.478", "84.9", "11.65 TFLOP/s", "1.18 %", "65.9 %"):
+        assert number in text
+    assert "no kernel work gives 2x" in text
+    found = json.loads(cli(*ONE, "--measured-tokens-per-s", "480", "--json").out)
+    assert found["tokens_per_s_ceiling"] == pytest.approx(728.3, abs=0.05)
+    assert found["mbu"] == pytest.approx(0.659, abs=5e-4)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_language_says_it_with_the_same_numbers(cli, lang):
+    text = cli(*EIGHT, "--lang", lang).out
+    assert "4.561 ms" in text
+    assert json.loads(cli(*EIGHT, "--json", "--lang", lang).out) == json.loads(cli(*EIGHT, "--json").out)
+
+
+def test_a_range_of_batches_is_a_table_curves_and_a_file_of_values(cli, tmp_path):
+    result = cli(*EIGHT, "--batch", "1:64", "--plot", str(tmp_path / "c.svg"), "--csv", str(tmp_path / "c.csv"))
+    assert len(result.out.splitlines()) == 2 + 1 + 7
+    rows = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
+    assert [float(row["batch"]) for row in rows] == [1, 2, 4, 8, 16, 32, 64]
+    assert float(rows[0]["tpot_floor_s"]) == pytest.approx(4.561e-3, rel=1e-3)
+    assert (tmp_path / "c.svg").read_text().startswith("<?xml")
+    assert len(json.loads(cli(*EIGHT, "--batch", "1,2", "--json").out)["loads"]) == 2
+
+
+def test_a_gate_fails_under_its_limit_and_passes_above(cli):
+    assert cli(*EIGHT, "--measured-tokens-per-s", "100", "--fail-below", "mbu=0.6").code == 1
+    assert cli(*EIGHT, "--measured-tokens-per-s", "150", "--fail-below", "mbu=0.6").code == 0
+
+
+def test_the_answer_is_also_a_file(cli, tmp_path):
+    cli(*EIGHT, "--out", str(tmp_path))
+    assert json.loads((tmp_path / "predict.json").read_text())["schema"] == "rooflens/predict/1"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--tp", "3"], "tp may be"),
+        (["--ep", "8"], "has no experts"),
+        (["--context", "200000"], "made for 131072 positions"),
+        (["--prompt", "131072", "--output", "1"], "made for 131072 positions"),
+        (["--weights", "fp3"], "fp3"),
+        (["--math", "fp4"], "fp4"),
+        (["--engine", "vlm"], "vllm"),
+        (["--memory-fraction", "1.5"], "1.5"),
+        (["--output", "5", "--context", "7"], "leave it out"),
+        (["--acceptance", "0.5"], "--tokens"),
+        (["--fail-below", "mbu=0.6"], "--measured-tokens-per-s"),
+        (["--batch", "1,2", "--measured-tokens-per-s", "10"], "one load"),
+        (["--plot", "c.png"], "several loads"),
+        (["--batch", "1,2", "--plot", "c.txt"], ".png or .svg"),
+        (["--batch", "0"], "at least 1"),
+        (["--measured-tokens-per-s", "0"], "0"),
+        (["--runtime-bytes", "1 GHz"], "GHz"),
+        (["--on", "l40s", "--link", "nvlink"], "nvlink"),
+    ],
+)
+def test_a_wrong_question_gets_a_sentence(cli, more, said):
+    result = cli(*EIGHT, *more)
+    assert result.code == 2
+    assert said in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("gemm:M=1,K=2,N=3", "place"), ("params=8e9", "weight_bytes"), ("params=0,weight_bytes=1", "params")],
+)
+def test_an_operator_is_not_a_step(cli, text, said):
+    result = cli("predict", text, "--on", "h100-sxm5-80gb")
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_arithmetic_takes_no_batch_or_engine(cli):
+    result = cli(*ONE, "--batch", "4", "--engine", "vllm")
+    assert result.code == 2
+    assert "batch" in result.err
+    assert "engine" in result.err
