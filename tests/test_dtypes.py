@@ -43,7 +43,7 @@ def test_a_gguf_weight_costs_its_share_of_the_block(name):
 
 
 def test_every_gguf_type_is_recomputed_here():
-    assert {n for n in DTYPES if n.startswith(("q", "iq", "tq"))} == set(BLOCKS)
+    assert {n for n, d in DTYPES.items() if n.startswith(("q", "iq", "tq")) and not d.parts} == set(BLOCKS)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_wrong_name_brings_its_neighbours():
         dtype("bf61")
     assert "did you mean 'bf16'" in str(caught.value)
     with pytest.raises(Unknown, match="q4_k"):
-        dtype("q4_k_m")
+        dtype("q4_k_x")
 
 
 @given(st.text(max_size=16) | st.from_regex(r"[-+.\d]{1,6} ?(bits?|bpw)", fullmatch=True))
@@ -117,3 +117,11 @@ def test_any_text_is_a_format_or_a_sentence(text):
         assert str(error).strip()
     else:
         assert 0 < found.bits <= 64
+
+
+@pytest.mark.parametrize("name", [n for n, d in DTYPES.items() if d.parts])
+def test_a_mixture_names_types_and_lies_between_them(name):
+    mixed = dtype(name)
+    assert [part for part, _ in mixed.parts] == ["embed", "head"]
+    least, most = (dtype(t).bits for _, t in mixed.parts)
+    assert least <= mixed.bits <= most == dtype("q6_k").bits

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rooflens import api, artefacts, catalogue
+from rooflens import api, artefacts, catalogue, workload
 from rooflens.catalogue import Accelerator
-from rooflens.errors import RooflensError
+from rooflens.dtypes import dtype
+from rooflens.errors import NoPath, RooflensError
+from rooflens.operators.alone import alone, is_alone
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.math import resolve
+from rooflens.units import whole
 
 if TYPE_CHECKING:
+    from rooflens.batch_one import Ceilings, Top
     from rooflens.claims.record import Claim
     from rooflens.claims.roofs import Named
 
@@ -93,3 +100,85 @@ def _none_of(**given: object) -> None:
     named = [name for name, value in given.items() if value is not None]
     if named:
         raise RooflensError(f"{', '.join(named)} would change nothing about this claim; leave it out")
+
+
+def ceilings(
+    models: str | Iterable[str], on: str | Iterable[str], *, context: int | None = None, math: str | None = None
+) -> Ceilings:
+    """Tokens/s that nobody can beat at batch 1, of each model on each machine.
+
+    models: as `llama-3.1-8b:q4_k_m` or `params=8e9,weight_bytes=4.6e9`, a list or a text with commas; on: machines, the
+    same way. A pair that cannot be priced says why. Raises Unknown for a name, NoPath when no pair can be priced.
+    """
+    from rooflens import batch_one
+
+    asked, there = _several(models, "models"), [api.machine(name) for name in _several(on, "machines")]
+    positions = batch_one.CONTEXT if context is None else context
+    whole(positions, "context")
+    tops = tuple(_top(model, machine, positions, math) for model in asked for machine in there)
+    reasons = [top.why_not for top in tops if top.why_not]
+    if len(reasons) == len(tops):
+        raise NoPath(reasons[0] or "")
+    names = tuple(machine.name for machine in there)
+    return batch_one.Ceilings(positions, tuple(asked), names, tops, tuple(batch_one.notes(tops, there)))
+
+
+def _top(text: str, there: Machine, context: int, math: str | None) -> Top:
+    from rooflens import batch_one
+
+    name, weights = _stored(text)
+    try:
+        if is_alone(text):
+            return _top_of_step(text, there, math)
+        model, precision, _ = api.prepared(api.Question(name, weights=weights, math=math), there)
+        return batch_one.of_model(model, precision, there, text, context)
+    except NoPath as error:
+        return batch_one.Top(text, weights or "", there.name, why_not=str(error))
+
+
+def _top_of_step(text: str, there: Machine, math: str | None) -> Top:
+    from rooflens import batch_one
+    from rooflens.predict.arithmetic import arithmetic
+
+    step = alone(text)
+    if step.name != "step":
+        raise RooflensError(f"{text} is one operator, and this is about whole steps: name a model, or params=...")
+    precision, _ = resolve(workload.precision(dtype("bf16")), there, math)
+    return batch_one.of_step(step, arithmetic(text, step, precision, there), there)
+
+
+def _stored(text: str) -> tuple[str, str | None]:
+    """MODEL and WEIGHTS of `MODEL:WEIGHTS`; a file may have a colon in its name. Raises Unknown for a format."""
+    name, colon, weights = text.rpartition(":")
+    if not colon or "=" in text or Path(text).exists():
+        return text, None
+    dtype(weights)
+    return name, weights
+
+
+def _several(given: str | Iterable[str], what: str) -> list[str]:
+    """The names of a list, or of a text with commas. Raises RooflensError for one that is empty or there twice."""
+    found = _parted(given, after_names=what == "machines") if isinstance(given, str) else list(given)
+    if not found or not all(found):
+        raise RooflensError(f"{what}: a name is empty; write them with commas between, like a,b")
+    twice = [name for name in found if found.count(name) > 1]
+    if twice:
+        raise RooflensError(f"{what}: {twice[0]} is named twice")
+    return found
+
+
+def _parted(text: str, *, after_names: bool) -> list[str]:
+    """Parts between commas, KEY=VALUE belonging to what stands before it until the key comes again.
+
+    after_names: that may be a name (a machine with its own figures), else only another KEY=VALUE.
+    """
+    found: list[list[str]] = []
+    for part in (part.strip() for part in text.split(",")):
+        key, equals, _ = part.partition("=")
+        before = found[-1] if found else []
+        joins = before and (after_names or "=" in before[0]) and key not in [one.partition("=")[0] for one in before]
+        if equals and joins:
+            before.append(part)
+        else:
+            found.append([part])
+    return [",".join(parts) for parts in found]

@@ -249,8 +249,8 @@ def precision(
     """The stored formats; those not given are the model's: what a quantised one has `stored`, else `own`.
 
     `weights` in 8- and 4-bit tensor formats leave embedding, head, router and norms in 16 bit, as engines do; in GGUF
-    types and plain bit counts, only norms. The cache is stored as `kv` says, else as the model's own file says, else as
-    the activations.
+    types and plain bit counts, only norms; mixtures say which parts they store otherwise. The cache is stored as `kv`
+    says, else as the model's own file says, else as the activations.
     `state`: the format of recurrent states, Model.state_dtype.
     """
     if stored and not weights:
@@ -260,7 +260,8 @@ def precision(
     act = wanted if wanted.bits >= 16 and not wanted.everywhere else own
     wide: tuple[Part, ...] = () if wanted.bits >= 16 else ("norm",) if wanted.everywhere else WIDE_PARTS
     own_kv = stored.kv if stored and stored.kv else act
-    return Precision(wanted, dtype(kv) if kv else own_kv, act, dict.fromkeys(wide, act), state=dtype(state))
+    mixed: dict[str, Dtype] = {part: dtype(name) for part, name in wanted.parts}
+    return Precision(wanted, dtype(kv) if kv else own_kv, act, dict.fromkeys(wide, act) | mixed, state=dtype(state))
 
 
 def _operator(
