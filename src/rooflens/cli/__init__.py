@@ -25,7 +25,6 @@ VERBS = {
     "models": ("models", "What is known about a model: parameters, bytes, KV cache."),
     "place": ("place", "Where does each operator of a model land under the roofs of a machine?"),
     "ceilings": ("ceilings", "Tokens/s that nobody can beat at batch 1, models by machines."),
-    "ceilings": ("ceilings", "Tokens/s that nobody can beat at batch 1, models by machines."),
     "claim": ("claim", "Is it true, and for what? A vendor's figure or speed-up, taken apart."),
     "predict": ("predict", "How fast could a model be served, how fast will it be, and does it fit?"),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
