@@ -7,7 +7,7 @@ import pytest
 from rooflens import place
 from rooflens.api import Question, answer, machine
 from rooflens.dtypes import dtype
-from rooflens.levers import fewer_kv_reads, lever, regrouped
+from rooflens.levers.points import fewer_kv_reads, lever, regrouped
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Cost, total
 from rooflens.roofline.place import attainable, ridge

@@ -11,6 +11,7 @@ from rooflens.models import Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row
 from rooflens.records import record
+from rooflens.roofline.bound import Bound, bind
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import ridge
 from rooflens.roofline.price import StepPrice, kind_of, price_step
@@ -64,6 +65,12 @@ class Deployment:
     def floor(self, phase: Phase) -> StepPrice:
         """That step's floor: weights, KV and state; activations may stay on chip."""
         return price_step(self.operators(phase), self.machine, activations=False)
+
+
+def bound(deployment: Deployment, *, activations: bool = False) -> Bound:
+    """The floors of its decode steps at any batch and context, many of them quickly."""
+    model = suited(deployment.model, "decode")
+    return bind(model, deployment.precision, deployment.machine, deployment.step("decode"), activations=activations)
 
 
 def batch_at_ridge(deployment: Deployment) -> int | None:

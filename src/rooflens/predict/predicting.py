@@ -86,7 +86,7 @@ def predict(
         batch_memory_allows=held.max_sequences if held else None,
         constants=tuple(_constants(machine, estimator)),
         memory=held,
-        usd_per_million_tokens=_usd(deployment, rate),
+        usd_per_million_tokens=usd_per_million(deployment, rate),
         joules_per_token=None if machine.power_w is None else machine.power_w * deployment.devices / rate,
         measured_tokens_per_s=measured_tokens_per_s,
         mbu=mbu(decode, machine, measured_s) if measured_s else None,
@@ -135,7 +135,8 @@ def _memory(deployment: Deployment, kept: Reserve) -> Memory | None:
     return memory(deployment.model, deployment.precision, deployment.step("decode"), capacity, kept)
 
 
-def _usd(deployment: Deployment, tokens_per_s: float) -> float | None:
+def usd_per_million(deployment: Deployment, tokens_per_s: float) -> float | None:
+    """USD per million tokens at the machine's price and this rate of all devices; None where no price is known."""
     price = deployment.machine.price_usd_per_hour
     return None if price is None else price * deployment.devices / SECONDS_AN_HOUR / tokens_per_s * MILLION
 

@@ -1,0 +1,178 @@
+"""Levers tried on a deployment and ranked by what they give, with where each stops paying."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from rooflens.arrays import Number
+from rooflens.errors import RooflensError
+from rooflens.levers.changes import Change, Means, changes
+from rooflens.predict.deployment import Deployment, bound
+from rooflens.predict.memory import Reserve, memory
+from rooflens.predict.predicting import Estimator, usd_per_million
+from rooflens.records import html, record
+from rooflens.roofline.bound import Bound
+from rooflens.roofline.price import price_step
+from rooflens.workload import accepted
+
+SCHEMA = "rooflens/advise/1"
+Goal = Literal["throughput", "latency"]
+PAYS = 1.05  # a gain under this is not worth the change
+LOADS = tuple(float(1 << i) for i in range(13))  # batches to 4096
+CONTEXTS = tuple(float(1 << i) for i in range(7, 18))  # to 131,072
+
+
+@record
+class Lever:
+    """One change and what it gives, as a ratio of the goal. why_not: why it cannot help, in place of a gain.
+
+    gain_estimate: of the expected times, where they are estimated. stops_at: the load from which on it gives under 5 %.
+    memory_bytes: what it adds to a device's memory (below 0: frees). usd_per_million_tokens: with it, as expected or at
+    the floor, where prices are known. fits: whether the batch still fits.
+    """
+
+    name: str
+    gain_floor: float | None = None
+    gain_estimate: float | None = None
+    stops_at: str | None = None
+    memory_bytes: float | None = None
+    fits: bool | None = None
+    engine_flag: str | None = None
+    usd_per_million_tokens: float | None = None
+    note: str | None = None
+    why_not: str | None = None
+
+
+@record
+class Advice:
+    """The levers of one deployment, those that pay first, the best at the top; then those that cost; then the rest."""
+
+    _repr_html_ = html
+
+    model: str
+    machine: str
+    goal: Goal
+    levers: tuple[Lever, ...]
+    conventions: Mapping[str, str]
+    now_usd_per_million_tokens: float | None = None
+
+
+def advise(
+    now: Deployment, kept: Reserve, means: Means, goal: Goal = "throughput", estimator: Estimator | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> Advice:  # fmt: skip
+    """Every lever tried on `now`. flags: an engine's options by lever. Raises NoPath for work `now` cannot do."""
+    tried = [_lever(change, now, kept, goal, estimator, flags or {}) for change in changes(now, means)]
+    ranked = sorted(tried, key=lambda lever: -_rank(lever))
+    return Advice(
+        model=now.model.name,
+        machine=now.machine.title,
+        goal=goal,
+        levers=tuple(ranked),
+        conventions={
+            "goal": "output tokens/s a device" if goal == "throughput" else "output tokens/s a user (1 / TPOT)",
+            "gain": "goal with the lever over goal without; below 1 it costs",
+            "stops_at": "first load of those tried from which on the gain is under 5 %",
+            "combined": "gains are of one lever at a time and do not multiply",
+        },
+        now_usd_per_million_tokens=_usd(now, estimator),
+    )
+
+
+def reached(deployment: Deployment, goal: Goal, *, activations: bool = False) -> Number:
+    """The goal at the floor: output tokens/s, a device or a user."""
+    step = price_step(deployment.operators("decode"), deployment.machine, activations=activations)
+    return _goal(deployment, goal, step.floor_s)
+
+
+def _expected(deployment: Deployment, goal: Goal, estimator: Estimator) -> float:
+    return float(_goal(deployment, goal, estimator.expect(deployment, "decode").time_s))
+
+
+def _goal(deployment: Deployment, goal: Goal, step_s: Number) -> Number:
+    """Output tokens/s of a step of this time."""
+    each = accepted(deployment.tokens, deployment.acceptance) / step_s
+    return each * deployment.batch / deployment.devices if goal == "throughput" else each
+
+
+def _lever(
+    change: Change, now: Deployment, kept: Reserve, goal: Goal, estimator: Estimator | None, flags: Mapping[str, str]
+) -> Lever:
+    flag = flags.get(change.flag)
+    if change.after is None:
+        return Lever(change.name, why_not=change.why_not, engine_flag=flag)
+    if change.flag == "batch" and goal == "latency":
+        return Lever(change.name, why_not="more sequences never make a user's token come sooner", engine_flag=flag)
+    after = change.after
+    gain = _gain(change, after, now, goal)
+    expected = None if estimator is None else _expected(after, goal, estimator) / _expected(now, goal, estimator)
+    more, fits = _memory(after, now, kept)
+    return Lever(
+        change.name,
+        gain,
+        expected,
+        None if change.flag == "batch" else _stops(change, after, now, goal),
+        more,
+        fits,
+        flag,
+        _usd(after, estimator),
+        change.note,
+    )
+
+
+def _stops(change: Change, after: Deployment, now: Deployment, goal: Goal) -> str | None:
+    """The first batch, else the first context, from which on the lever gives under 5 %; None when there is none."""
+    try:
+        bounds = [bound(d, activations=change.activations) for d in (after, now)]
+    except RooflensError:
+        return None
+    for name, loads in (("batch", LOADS), ("context", CONTEXTS)):
+        most = now.model.max_context if name == "context" else None
+        tried = [load for load in loads if load >= _load(now, name) and (most is None or load <= most)]
+        rates = [
+            [_rate(_at(d, name, load), goal, b) for load in tried] for d, b in zip((after, now), bounds, strict=True)
+        ]
+        gains = [one / other for one, other in zip(*rates, strict=True)]
+        if gains and gains[0] >= PAYS > gains[-1]:
+            return f"{name} {tried[next(i for i in range(len(gains)) if max(gains[i:]) < PAYS)]:g}"
+    return None
+
+
+def _rate(deployment: Deployment, goal: Goal, bound: Bound) -> float:
+    return float(_goal(deployment, goal, bound.floor_s(deployment.step("decode"))))
+
+
+def _gain(change: Change, after: Deployment, before: Deployment, goal: Goal) -> float:
+    first, second = (float(reached(d, goal, activations=change.activations)) for d in (after, before))
+    return first / second
+
+
+def _load(deployment: Deployment, name: str) -> float:
+    return float(deployment.batch if name == "batch" else deployment.attended)
+
+
+def _at(deployment: Deployment, name: str, load: float) -> Deployment:
+    return replace(deployment, batch=load) if name == "batch" else replace(deployment, context=load)
+
+
+def _memory(after: Deployment, now: Deployment, kept: Reserve) -> tuple[float | None, bool | None]:
+    """What it adds to a device's need, and whether all still fits."""
+    if after.machine.memory_bytes is None:
+        return None, None
+    one, other = (
+        memory(d.model, d.precision, d.step("decode"), d.machine.memory_bytes or 0.0, kept) for d in (after, now)
+    )
+    return one.needed_bytes - other.needed_bytes, one.fits
+
+
+def _usd(deployment: Deployment, estimator: Estimator | None) -> float | None:
+    rate = reached(deployment, "throughput") if estimator is None else _expected(deployment, "throughput", estimator)
+    return usd_per_million(deployment, float(rate) * deployment.devices)
+
+
+def _rank(lever: Lever) -> float:
+    """What pays most first; what cannot help last."""
+    gain = lever.gain_estimate if lever.gain_estimate is not None else lever.gain_floor
+    return -1.0 if gain is None else gain if lever.fits is not False else gain / 1e6
