@@ -1,7 +1,9 @@
-"""The public function behind `rooflens predict`: names in, a prediction out."""
+"""The public functions behind `rooflens predict` and `advise`: names in, records out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rooflens import artefacts, workload
@@ -21,9 +23,11 @@ from rooflens.roofline.math import resolve
 from rooflens.units import whole
 
 if TYPE_CHECKING:
+    from rooflens.levers.advice import Advice, Goal
     from rooflens.predict.arithmetic import Arithmetic
 
-STEP = "params"  # the one operator that is a whole step
+DRAFTED = 0.7  # acceptance of drafts when nobody says another
+FASTEST = 3
 
 
 @record
@@ -141,3 +145,51 @@ def _arithmetic(question: Question, load: Load, there: Machine) -> Arithmetic:
 def _differing(said: Question | Load, plain: Question | Load) -> list[str]:
     """The fields that somebody set."""
     return [name for name in said.__dataclass_fields__ if getattr(said, name) != getattr(plain, name)]
+
+
+def advise(what: str, on: str | Machine, *, goal: Goal = "throughput", to: Sequence[str] = (), **asked: Any) -> Advice:
+    """What pays most to change about `what` on `on`, and where it stops paying.
+
+    goal: "throughput" (tokens/s a device) or "latency" (tokens/s a user). to: other machines to try; none: the best and
+    the cheapest of the catalogue. Raises as `predict` does.
+    """
+    from rooflens.levers.advice import advise as tried
+    from rooflens.levers.changes import Means
+    from rooflens.predict.memory import memory
+
+    load = Load(**{name: asked.pop(name) for name in LOADED if name in asked})
+    question = Question(what, **asked)
+    there = machine(on) if isinstance(on, str) else on
+    there = there.linked(question.link) if question.link else there
+    if is_alone(what):
+        raise RooflensError(f"{what} has no architecture whose levers could be tried; name a model")
+    wanted = replace(load, acceptance=None) if question.tokens == 1 else load
+    now = deployment(question, wanted, there)
+    own = kept(load)
+    capacity = there.memory_bytes
+    most = (
+        None if capacity is None else memory(now.model, now.precision, now.step("decode"), capacity, own).max_sequences
+    )
+    machines = [machine(name) for name in to] or best_machines(now, goal)
+    means = Means(most, machines, DRAFTED if load.acceptance is None else load.acceptance)
+    flags = engine_named(load.engine).flags if load.engine else {}
+    return tried(now, own, means, goal, None, flags)
+
+
+def best_machines(now: Deployment, goal: Goal) -> list[Machine]:
+    """The fastest three and the cheapest a token of the catalogue's shipping accelerators that can do this work."""
+    from rooflens.catalogue import accelerators
+    from rooflens.levers.advice import reached
+    from rooflens.levers.changes import moved
+    from rooflens.predict.predicting import usd_per_million
+
+    found = []
+    for chip in accelerators():
+        there = from_accelerator(chip)
+        after = None if chip.status not in (None, "shipping") or there.name == now.machine.name else moved(now, there)
+        if isinstance(after, Deployment):
+            rate = float(reached(after, "throughput")) * after.devices
+            found.append((float(reached(after, goal)), usd_per_million(after, rate), there))
+    fastest = [there for *_, there in sorted(found, key=lambda one: -one[0])[:FASTEST]]
+    priced = sorted((usd, there.name, there) for _, usd, there in found if usd is not None)
+    return [*fastest, *(there for *_, there in priced[:1] if there not in fastest)]

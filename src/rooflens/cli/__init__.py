@@ -27,6 +27,8 @@ VERBS = {
     "ceilings": ("ceilings", "Tokens/s that nobody can beat at batch 1, models by machines."),
     "claim": ("claim", "Is it true, and for what? A vendor's figure or speed-up, taken apart."),
     "predict": ("predict", "How fast could a model be served, how fast will it be, and does it fit?"),
+    "advise": ("advise", "Which change pays most, and where does it stop paying?"),
+    "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
 }
 

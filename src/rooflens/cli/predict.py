@@ -11,6 +11,7 @@ import click
 from rooflens import artefacts
 from rooflens.api import machine
 from rooflens.cli.options import (
+    F,
     Finite,
     answer_file,
     format_options,
@@ -34,8 +35,8 @@ from rooflens.units import parse
 LIMITS = ("mbu", "mfu")
 
 
-def reserve_options(function: Any) -> Any:
-    """--engine and what it sets aside: memory fraction, pages, the largest pass, runtime and graphs."""
+def reserve_options(function: F) -> F:
+    """--engine and what it sets aside: memory fraction, pages, the largest pass."""
     for option in (
         click.option(
             "--engine", help="vllm, sglang, trtllm or llama.cpp: its defaults and what it costs beside the floor."
@@ -43,11 +44,25 @@ def reserve_options(function: Any) -> Any:
         click.option("--memory-fraction", type=Finite(0, 1, min_open=True), help="Share of memory the engine takes."),
         click.option("--block-tokens", type=click.IntRange(1), help="Tokens of a cache page."),
         click.option("--batched-tokens", type=click.IntRange(1), help="Most tokens in one pass (default 8192)."),
+    )[::-1]:
+        function = option(function)
+    return function
+
+
+def bytes_options(function: F) -> F:
+    """--runtime-bytes and --graph-bytes."""
+    for option in (
         click.option("--runtime-bytes", help="What driver and libraries take, as 0.4GiB."),
         click.option("--graph-bytes", help="What CUDA graphs reserve, as 1GiB."),
     )[::-1]:
         function = option(function)
     return function
+
+
+def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, float]:
+    """Those of the two that were said, in bytes."""
+    said = (("runtime_bytes", runtime_bytes), ("graph_bytes", graph_bytes))
+    return {name: parse(text, "B") for name, text in said if text}
 
 
 @click.command(
@@ -58,6 +73,7 @@ def reserve_options(function: Any) -> Any:
 @load_options
 @format_options
 @reserve_options
+@bytes_options
 @click.option("--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept, with --tokens above 1.")
 @click.option(
     "--measured-tokens-per-s", type=Finite(0, min_open=True), help="What a clock said: adds MBU and a verdict."
@@ -88,9 +104,7 @@ def command(
     if len(grid) > 1 and asked["measured_tokens_per_s"] is not None:
         raise RooflensError(f"one measured rate belongs to one load, and {len(grid)} were asked for")
     said = {name: value for name, value in asked.items() if value is not None}
-    said |= {
-        name: _bytes(text) for name, text in (("runtime_bytes", runtime_bytes), ("graph_bytes", graph_bytes)) if text
-    }
+    said |= said_bytes(runtime_bytes, graph_bytes)
     answers = [predict(model, there, batch=b, **({} if c is None else {"context": c}), **said) for b, c in grid]
     _curves(answers, plot, as_csv, lang)
     found = [encode(answer) for answer in answers]
@@ -121,10 +135,6 @@ def _curves(answers: list[Prediction | Arithmetic], plot: Path | None, as_csv: P
         draw(plot, several, lang)
     if as_csv is not None:
         write_csv(as_csv, several)
-
-
-def _bytes(text: str) -> float:
-    return parse(text, "B")
 
 
 def _judge(limits: dict[str, float], answer: Prediction | Arithmetic) -> None:

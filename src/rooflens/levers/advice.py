@@ -64,7 +64,7 @@ def advise(
     flags: Mapping[str, str] | None = None,
 ) -> Advice:  # fmt: skip
     """Every lever tried on `now`. flags: an engine's options by lever. Raises NoPath for work `now` cannot do."""
-    tried = [_lever(change, now, kept, goal, estimator, flags or {}) for change in changes(now, means)]
+    tried = [_tried(change, now, kept, goal, estimator, flags or {}) for change in changes(now, means)]
     ranked = sorted(tried, key=lambda lever: -_rank(lever))
     return Advice(
         model=now.model.name,
@@ -95,6 +95,16 @@ def _goal(deployment: Deployment, goal: Goal, step_s: Number) -> Number:
     """Output tokens/s of a step of this time."""
     each = accepted(deployment.tokens, deployment.acceptance) / step_s
     return each * deployment.batch / deployment.devices if goal == "throughput" else each
+
+
+def _tried(
+    change: Change, now: Deployment, kept: Reserve, goal: Goal, estimator: Estimator | None, flags: Mapping[str, str]
+) -> Lever:
+    """The lever, or why it cannot be pulled at this load."""
+    try:
+        return _lever(change, now, kept, goal, estimator, flags)
+    except RooflensError as reason:
+        return Lever(change.name, why_not=str(reason), engine_flag=flags.get(change.flag))
 
 
 def _lever(

@@ -8,7 +8,6 @@ from dataclasses import replace
 from rooflens.dtypes import Dtype, dtype
 from rooflens.errors import NoPath, RooflensError
 from rooflens.models import rebuilt
-from rooflens.operators.cost import Precision
 from rooflens.predict.deployment import Deployment, batch_at_ridge
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
@@ -17,7 +16,7 @@ from rooflens.units import percent, show
 from rooflens.workload import precision
 
 WEIGHTS = ("fp8", "int8", "int4", "nvfp4", "mxfp4")
-CACHES = ("fp8", "int8")
+CACHES = {"fp8": "kv", "int8": "kv_int8"}  # format -> key of an engine's option
 DRAFTS = 3
 SPARSE_SHARE = {16: 0.5 + 2 / 32, 8: 0.5 + 2 / 16}  # kept values and 2 bits of position for each, by bits a value
 LINEAR = ("", "project", "linear", "expert", "shared", "head")
@@ -98,12 +97,12 @@ def _cache(now: Deployment, _: Means) -> Iterator[Change]:
     if not float(now.model.kv_elements(1.0)):
         yield Change("a narrower KV cache", "kv", why_not="this model has no KV cache")
         return
-    for name in CACHES:
+    for name, flag in CACHES.items():
         narrow = dtype(name)
         if narrow.bits >= now.precision.kv.bits:
-            yield Change(f"{name} KV cache", "kv", why_not="it is stored so already, or narrower")
+            yield Change(f"{name} KV cache", flag, why_not="it is stored so already, or narrower")
         else:
-            yield Change(f"{name} KV cache", "kv", replace(now, precision=replace(now.precision, kv=narrow)))
+            yield Change(f"{name} KV cache", flag, replace(now, precision=replace(now.precision, kv=narrow)))
 
 
 def _activations(now: Deployment, _: Means) -> Iterator[Change]:
@@ -245,12 +244,19 @@ def _apart(now: Deployment, _: Means) -> Iterator[Change]:
 
 def _machines(now: Deployment, means: Means) -> Iterator[Change]:
     for machine in means.machines:
-        try:
-            stored: Precision = replace(now.precision, math={})
-            found, _notes = resolve(stored, machine)
-            after = replace(now, machine=machine, precision=found)
-            after.floor("decode")
-        except RooflensError as reason:
-            yield Change(machine.title, "", why_not=str(reason))
-            continue
-        yield Change(machine.title, "", after)
+        after = moved(now, machine)
+        if isinstance(after, Deployment):
+            yield Change(machine.title, "", after)
+        else:
+            yield Change(machine.title, "", why_not=after)
+
+
+def moved(now: Deployment, machine: Machine) -> Deployment | str:
+    """The same deployment on another machine, in the arithmetic that this one has; or why it cannot be."""
+    try:
+        found, _ = resolve(replace(now.precision, math={}), machine)
+        after = replace(now, machine=machine, precision=found)
+        after.floor("decode")
+    except RooflensError as reason:
+        return str(reason)
+    return after

@@ -1,0 +1,114 @@
+"""`rooflens advise`: which change pays most, and where does it stop paying?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rooflens import artefacts
+from rooflens.cli.options import (
+    Finite,
+    answer_file,
+    format_options,
+    json_flag,
+    lang,
+    load_options,
+    on,
+    out_option,
+    sizes,
+)
+from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
+from rooflens.cli.printing import emit, headed
+from rooflens.errors import RooflensError
+from rooflens.levers.advice import SCHEMA, Advice, Lever
+from rooflens.predicted import advise
+from rooflens.present.retold import retold
+from rooflens.present.words import say
+from rooflens.records import encode
+from rooflens.units import show
+
+HEADS = ("lever", "gain_floor", "gain_estimate", "stops_at", "memory", "usd", "flag")
+
+
+@click.command("advise", epilog="Example:  rooflens advise llama-3.1-8b --on a100-sxm4-80gb --batch 16 --engine vllm")
+@click.argument("model")
+@on
+@load_options
+@format_options
+@reserve_options
+@bytes_options
+@click.option(
+    "--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept when drafting is tried (default 0.7)."
+)
+@click.option("--for", "goal", type=click.Choice(["throughput", "latency"]), default="throughput", show_default=True)
+@click.option(
+    "--to", metavar="MACHINES", help="Other machines to try, with commas (default: the best of the catalogue)."
+)
+@out_option
+@lang
+@json_flag
+def command(
+    model: str, on: str, batch: str, context: str | None, to: str | None, out: Path | None, lang: str, as_json: bool,
+    runtime_bytes: str | None, graph_bytes: str | None, **asked: Any,
+) -> None:  # fmt: skip
+    """Which change to how MODEL is served pays most, and where does it stop paying?
+
+    Every lever is tried alone: batch, formats, sparsity, drafts, parallelism, other machines. Those that cannot help
+    say why.
+    """
+    said = {name: value for name, value in asked.items() if value is not None}
+    said |= said_bytes(runtime_bytes, graph_bytes) | {"batch": _one(batch, "batch")}
+    said |= {} if context is None else {"context": _one(context, "context")}
+    machines = [name.strip() for name in to.split(",")] if to else []
+    found = advise(model, on, to=machines, **said)
+    if out is not None:
+        artefacts.write_json(answer_file(out, "advise"), found, SCHEMA)
+    emit(artefacts.to_json(encode(found), SCHEMA) if as_json else "\n\n".join(_shown(found, lang)))
+
+
+def _one(text: str, name: str) -> float:
+    found = sizes(text, name)
+    if len(found) > 1:
+        raise RooflensError(f"--{name} {text}: levers are tried on one load; name one {name}")
+    return found[0]
+
+
+def _shown(found: Advice, lang: str) -> Iterator[str]:
+    yield say(
+        "advise.title", lang, model=found.model, machine=found.machine, goal=say(f"advise.goal.{found.goal}", lang)
+    )
+    tried = [lever for lever in found.levers if lever.why_not is None]
+    yield headed("advise", HEADS, [_row(lever, lang) for lever in tried], lang)
+    notes = [f"{lever.name}: {retold(lever.note, lang)}" for lever in tried if lever.note]
+    if notes:
+        yield "\n".join(notes)
+    others = [lever for lever in found.levers if lever.why_not is not None]
+    lines = [f"  {lever.name}: {retold(lever.why_not, lang)}" for lever in others if lever.why_not]
+    yield "\n".join([say("advise.cannot", lang), *lines])
+    yield say("advise.foot", lang)
+
+
+def _row(lever: Lever, lang: str) -> list[str]:
+    memory = (
+        "-" if lever.memory_bytes is None else f"{'+' if lever.memory_bytes > 0 else ''}{_signed(lever.memory_bytes)}"
+    )
+    return [
+        lever.name,
+        _times(lever.gain_floor),
+        _times(lever.gain_estimate),
+        lever.stops_at or "-",
+        memory if lever.fits is not False else say("advise.no_room", lang, memory=memory),
+        "-" if lever.usd_per_million_tokens is None else f"{lever.usd_per_million_tokens:.3g}",
+        lever.engine_flag or "-",
+    ]
+
+
+def _signed(size_bytes: float) -> str:
+    return f"{'-' if size_bytes < 0 else ''}{show(abs(size_bytes), 'B', 3)}"
+
+
+def _times(gain: float | None) -> str:
+    return "-" if gain is None else f"{gain:.3g}x"
