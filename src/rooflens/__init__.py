@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rooflens.api import accelerator, machine, model, place
-    from rooflens.asked import ceilings, claim
+    from rooflens.asked import ceilings, claim, trend
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "accelerator", "ceilings", "claim", "machine", "model", "place"]
-ASKED = ("ceilings", "claim")  # of `asked`; the others of `api`
+__all__ = ["__version__", "accelerator", "ceilings", "claim", "machine", "model", "place", "trend"]
+ASKED = ("ceilings", "claim", "trend")  # of `asked`; the others of `api`
 
 
 def __getattr__(name: str) -> Any:

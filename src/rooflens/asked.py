@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rooflens import api, artefacts, catalogue, workload
 from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
-from rooflens.errors import NoPath, RooflensError
+from rooflens.errors import NoPath, RooflensError, Unknown
 from rooflens.operators.alone import alone, is_alone
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.math import resolve
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rooflens.batch_one import Ceilings, Top
     from rooflens.claims.record import Claim
     from rooflens.claims.roofs import Named
+    from rooflens.wall import Trend
 
 MODEL = "llama-3.1-8b"  # whose operators a speed-up is tried on, when nobody names another
 
@@ -121,6 +122,19 @@ def ceilings(
         raise NoPath(reasons[0] or "")
     names = tuple(machine.name for machine in there)
     return batch_one.Ceilings(positions, tuple(asked), names, tops, tuple(batch_one.notes(tops, there)))
+
+
+def trend(kind: str = "datacentre-gpu") -> Trend:
+    """The growth of compute, bandwidth and ridge point over the years of the catalogue, of one kind of accelerator.
+
+    kind: datacentre-gpu, other-gpu, asic, cpu, soc or all. Raises Unknown for another.
+    """
+    from rooflens import wall
+
+    known = next((name for name in wall.KINDS if name == kind), None)
+    if known is None:
+        raise Unknown("kind", kind, wall.KINDS, f"kinds are {', '.join(wall.KINDS)}")
+    return wall.trend(catalogue.accelerators(), known)
 
 
 def _top(text: str, there: Machine, context: int, math: str | None) -> Top:
