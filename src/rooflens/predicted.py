@@ -1,4 +1,4 @@
-"""The public functions behind `rooflens predict` and `advise`: names in, records out."""
+"""The public functions behind `rooflens predict`, `advise` and `plan`: names in, records out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rooflens import artefacts, workload
 from rooflens.api import DEFAULT_TOKENS, Question, accelerator, machine, prepared, shared
+from rooflens.catalogue import accelerators
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
-from rooflens.errors import RooflensError, Unknown
+from rooflens.errors import NoPath, RooflensError, Unknown
 from rooflens.operators.alone import alone, is_alone
 from rooflens.predict.deployment import Deployment
 from rooflens.predict.memory import reserve
@@ -25,6 +26,7 @@ from rooflens.units import whole
 if TYPE_CHECKING:
     from rooflens.levers.advice import Advice, Goal
     from rooflens.predict.arithmetic import Arithmetic
+    from rooflens.predict.planning import Plan
 
 DRAFTED = 0.7  # acceptance of drafts when nobody says another
 FASTEST = 3
@@ -176,9 +178,37 @@ def advise(what: str, on: str | Machine, *, goal: Goal = "throughput", to: Seque
     return tried(now, own, means, goal, None, flags)
 
 
+def plan(what: str, *, ttft_s: float, tpot_s: float, users: int, on: Sequence[str] = (), **asked: Any) -> Plan:
+    """Which machines, how many and how shared serve `what` to so many users within these times, the cheapest first.
+
+    on: machines to try; none: those of the catalogue that have a price. The keywords are the fields of Load and of
+    api.Question. Raises RooflensError for a target that is none.
+    """
+    from rooflens.predict.planning import Target
+    from rooflens.predict.planning import plan as planned
+
+    for name, value in (("ttft", ttft_s), ("tpot", tpot_s), ("users", users)):
+        if not value > 0:
+            raise RooflensError(f"{name} must be above 0, not {value:g}")
+    load = Load(**{name: asked.pop(name) for name in LOADED if name in asked})
+    if load.prompt is None or load.output is None:
+        raise RooflensError("a plan needs the --prompt and the --output of a request")
+    question = Question(what, **asked)
+    if max(question.tp, question.pp, question.dp, question.ep) > 1 or question.batch != 1:
+        raise RooflensError("batch and devices are what a plan finds: leave --batch, --tp, --pp, --ep and --dp away")
+    priced = on or [chip.id for chip in accelerators() if chip.price]
+    wanted, left = [], []
+    for name in priced:
+        there = machine(name)
+        try:
+            wanted.append((deployment(question, load, there), None))
+        except NoPath as reason:
+            left.append((there.title, str(reason)))
+    return planned(wanted, Target(ttft_s, tpot_s, users), kept(load), what, left)
+
+
 def best_machines(now: Deployment, goal: Goal) -> list[Machine]:
     """The fastest three and the cheapest a token of the catalogue's shipping accelerators that can do this work."""
-    from rooflens.catalogue import accelerators
     from rooflens.levers.advice import reached
     from rooflens.levers.changes import moved
     from rooflens.predict.predicting import usd_per_million

@@ -1,0 +1,85 @@
+"""Plans: every layout meets its target, one user more or one millisecond less does not, and price decides the order."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rooflens.predicted import plan, predict
+
+ASKED = {"prompt": 1024, "output": 512, "weights": "fp8", "engine": "vllm"}
+
+
+def of(what="llama-3.1-70b", ttft_s=1.0, tpot_s=0.05, users=100, on=("h100-sxm5-80gb",), **more):
+    return plan(what, ttft_s=ttft_s, tpot_s=tpot_s, users=users, on=on, **{**ASKED, **more})
+
+
+def test_every_layout_meets_the_target_and_holds_all_users():
+    found = of(users=300)
+    assert found.layouts
+    for layout in found.layouts:
+        assert layout.tpot_s <= 0.05
+        assert layout.ttft_s <= 1.0
+        assert layout.devices == layout.replicas * layout.tp
+        assert layout.replicas * layout.batch >= 300 > (layout.replicas - 1) * layout.batch
+
+
+def test_the_times_are_those_that_predict_gives():
+    layout = next(x for x in of().layouts if x.tp == 4)
+    same = predict("llama-3.1-70b", "h100-sxm5-80gb", tp=4, batch=layout.batch, **ASKED)
+    assert layout.tpot_s == pytest.approx(same.tpot_s.floor)
+    assert layout.ttft_s == pytest.approx(same.ttft_s.floor)
+    assert layout.usd_per_hour == pytest.approx(4 * 2.69, rel=0.2)
+
+
+def test_a_tighter_token_needs_more_devices():
+    loose, tight = (min(x.devices for x in of(users=2000, tpot_s=t).layouts) for t in (0.05, 0.02))
+    assert tight > loose
+
+
+def test_the_cheapest_comes_first_and_the_unpriced_last():
+    found = of(on=("h100-sxm5-80gb", "mi300x", "h200-sxm-141gb")).layouts
+    known = [x.usd_per_hour for x in found if x.usd_per_hour is not None]
+    assert known == sorted(known)
+    assert all(x.usd_per_hour is None for x in found[len(known) :])
+
+
+def test_a_machine_that_cannot_says_why():
+    found = of(on=("rtx-4090-24gb", "a100-sxm4-80gb"), what="deepseek-v3", weights="bf16")
+    assert not found.layouts
+    assert {miss.machine for miss in found.misses} == {"GeForce RTX 4090 24GB", "A100 SXM4 80GB"}
+    assert all("does not fit" in miss.why for miss in found.misses)
+
+
+def test_experts_are_spread_over_the_devices_of_a_replica():
+    assert all(x.ep == x.tp for x in of("mixtral-8x7b", weights="bf16").layouts)
+
+
+def test_the_door_exits_with_one_when_none_meets_the_target(cli):
+    asked = ["llama-3.1-70b", "--users", "10", "--prompt", "1024", "--output", "512", "--on", "h100-sxm5-80gb"]
+    never = cli("plan", *asked, "--ttft", "1s", "--tpot", "1us")
+    assert never.code == 1
+    assert "TPOT" in never.out
+    met = cli("plan", *asked, "--ttft", "1s", "--tpot", "50ms", "--json")
+    assert met.code == 0
+    assert json.loads(met.out)["layouts"]
+    assert "usuarios" in cli("plan", *asked, "--ttft", "1s", "--tpot", "50ms", "--lang", "es").out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--ttft", "1"], "unit"),
+        (["--tpot", "50 GB"], "GB"),
+        (["--users", "0"], "users"),
+        (["--percentile", "99"], "queueing model"),
+        (["--on", "h9000"], "h9000"),
+        (["--prompt", "131072"], "made for 131072"),
+    ],
+)
+def test_a_wrong_question_gets_a_sentence(cli, more, said):
+    asked = ["--ttft", "1s", "--tpot", "50ms", "--users", "10", "--prompt", "1024", "--output", "512"]
+    result = cli("plan", "llama-3.1-8b", *asked, *more)
+    assert result.code == 2
+    assert said in result.err
