@@ -8,7 +8,7 @@ from rooflens.operators.cost import Precision
 from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.links import latency_s
-from rooflens.roofline.place import placed, regime, ridge, work_of
+from rooflens.roofline.place import mbu, mfu, placed, regime, ridge, work_of
 from rooflens.roofline.points import Point
 from rooflens.roofline.price import Priced, StepPrice, price_step
 from rooflens.units import percent
@@ -197,34 +197,33 @@ def _total(price: StepPrice, operators: Sequence[Operator], machine: Machine) ->
 
 
 def _measured(basis: StepPrice, machine: Machine, measured_s: float) -> Measured:
-    math, flops, path = work_of(basis.cost)
-    floor_s, moved = float(basis.floor_s), float(basis.moved_bytes)
-    mfu = flops / measured_s / machine.compute(math, path).floor_value if flops else 0.0
-    mbu = moved / measured_s / machine.memory("read").floor_value if moved else 0.0
+    math, flops, _ = work_of(basis.cost)
+    floor_s = float(basis.floor_s)
+    of_peak, of_bandwidth = mfu(basis, machine, measured_s), mbu(basis, machine, measured_s)
     return Measured(
         time_s=measured_s,
         regime=regime(basis.bound, floor_s, float(basis.launch_s), measured_s),
         times_floor=measured_s / floor_s if floor_s else 0.0,
-        mfu=mfu,
-        mbu=mbu,
+        mfu=of_peak,
+        mbu=of_bandwidth,
         achieved_flops_per_s=flops / measured_s,
-        findings=tuple(_findings(mfu, mbu, math, machine)),
+        findings=tuple(_findings(of_peak, of_bandwidth, math, machine)),
     )
 
 
-def _findings(mfu: float, mbu: float, math: str, machine: Machine) -> Iterator[str]:
+def _findings(of_peak: float, of_bandwidth: float, math: str, machine: Machine) -> Iterator[str]:
     """Ratios above 1 are findings: said, never clipped."""
-    if mfu > 1:
-        said = f"MFU {percent(mfu)} is above the {machine.peak_basis} {math} roof of {machine.name}"
-        yield f"{said}; suspect {_faster(mfu, math, machine)}a sparse figure, another chip's peak or a wrong FLOP count"
-    if mbu > 1:
+    if of_peak > 1:
+        said = f"MFU {percent(of_peak)} is above the {machine.peak_basis} {math} roof of {machine.name}"
+        yield f"{said}; suspect {_faster(of_peak, math, machine)}a sparse figure, another chip's peak or a wrong FLOP count"
+    if of_bandwidth > 1:
         suspects = "data that stayed in a cache, fewer bytes moved than counted, or the wrong machine"
-        yield f"MBU {percent(mbu)} is above the read bandwidth of {machine.name}; suspect {suspects}"
+        yield f"MBU {percent(of_bandwidth)} is above the read bandwidth of {machine.name}; suspect {suspects}"
 
 
-def _faster(mfu: float, math: str, machine: Machine) -> str:
+def _faster(of_peak: float, math: str, machine: Machine) -> str:
     """The nearest higher roof that the measured rate would fit under: tf32, where fp32 was meant."""
-    achieved = mfu * machine.compute(math).floor_value
+    achieved = of_peak * machine.compute(math).floor_value
     higher = [c for c in machine.find("compute") if c.floor_value >= achieved and c.dtype != math]
     if not higher:
         return ""
