@@ -215,7 +215,8 @@ def _findings(of_peak: float, of_bandwidth: float, math: str, machine: Machine) 
     """Ratios above 1 are findings: said, never clipped."""
     if of_peak > 1:
         said = f"MFU {percent(of_peak)} is above the {machine.peak_basis} {math} roof of {machine.name}"
-        yield f"{said}; suspect {_faster(of_peak, math, machine)}a sparse figure, another chip's peak or a wrong FLOP count"
+        ran_in = _faster(of_peak, math, machine)
+        yield f"{said}; suspect {ran_in}a sparse figure, another chip's peak or a wrong FLOP count"
     if of_bandwidth > 1:
         suspects = "data that stayed in a cache, fewer bytes moved than counted, or the wrong machine"
         yield f"MBU {percent(of_bandwidth)} is above the read bandwidth of {machine.name}; suspect {suspects}"
