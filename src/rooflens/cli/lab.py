@@ -15,12 +15,14 @@ from rooflens import artefacts
 from rooflens.api import machine
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
 from rooflens.cli.options import Finite, json_flag, lang
-from rooflens.cli.printing import bar, emit, say, table
+from rooflens.cli.printing import bar, emit, headed, say
 from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
 from rooflens.lab.pairing import Other
 from rooflens.lab.run import Request, keep, lab
 from rooflens.lab.staging import writable
+from rooflens.present import words
+from rooflens.present.retold import retold
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent, show
 
@@ -75,7 +77,7 @@ def command(
     if as_json:
         emit(artefacts.to_json(answer))
     else:
-        _show(answer)
+        _show(answer, lang)
 
 
 def _nothing_measured(measuring: dict[str, Any]) -> None:
@@ -114,31 +116,37 @@ def _command() -> str:
     return shlex.join(["rooflens", *sys.argv[1:]])
 
 
-def _show(answer: dict[str, Any]) -> None:
+def _show(answer: dict[str, Any], lang: str) -> None:
     folder = Path(answer["folder"])
     emit(artefacts.read_text(folder / "interpretation.md"))
-    emit(_cells(artefacts.read_json(folder / "decode_attention.json")["cells"]) + "\n")
+    emit(_cells(artefacts.read_json(folder / "decode_attention.json")["cells"], lang) + "\n")
     for check in answer["checks"]:
-        emit(f"{check['state']:>15}  {check['name']}: {check['why']}")
+        state = words.say(f"answer.state.{check['state']}", lang)
+        emit(f"{state:>15}  {retold(check['name'], lang)}: {check['why']}")
     drawn = (folder / "roofline.png").is_file()
-    emit(f"\nartefacts: {folder}/  ({'open roofline.png' if drawn else 'no picture: no trusted roof to draw'})")
+    emit("\n" + words.say("answer.artefacts" if drawn else "answer.no_picture", lang, folder=folder))
     if "set_aside" in answer:
         emit(answer["set_aside"])
 
 
-def _cells(cells: list[dict[str, Any]]) -> str:
+def _cells(cells: list[dict[str, Any]], lang: str) -> str:
     """Decode attention, a line a cell, with how often each was repeated."""
     rows = [
         [
             f"{c['dtype']} S={c['context']}", show(c["time_s"], "s"), str(c["count"]),
             show(c["achieved_bytes_per_s"], "B/s"), _share(c, "share_of_attainable"), _share(c, "share_of_peak"),
-            c["regime"] if c["trusted"] else f"not trusted: {c['why_not']}",
+            _regime(c, lang),
         ]
         for c in cells
     ]  # fmt: skip
-    return table(
-        ["decode attention", "median", "repetitions", "cache read at", "of attainable", "of peak", "regime"], rows
-    )
+    heads = ["cell", "median", "count", "rate", "attainable", "peak", "regime"]
+    return headed("answer.head", heads, rows, lang)
+
+
+def _regime(cell: dict[str, Any], lang: str) -> str:
+    if cell["trusted"]:
+        return words.word("bound", cell["regime"], lang)
+    return words.say("frame.not_trusted", lang, why=retold(cell["why_not"], lang))
 
 
 def _share(cell: dict[str, Any], field: str) -> str:

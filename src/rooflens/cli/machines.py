@@ -9,7 +9,7 @@ from rooflens.catalogue import Accelerator
 from rooflens.cli.options import json_flag, lang
 from rooflens.cli.printing import emit, headed
 from rooflens.present.retold import retold
-from rooflens.present.words import known, say
+from rooflens.present.words import known, say, word
 from rooflens.records import encode
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.machines import from_accelerator
@@ -132,7 +132,7 @@ def _ladder(rungs: tuple[catalogue.Rung, ...], lang: str) -> str:
             show(rung.capacity_bytes, "B") if rung.capacity_bytes is not None else unknown if _holds(rung) else "",
             show(rung.bandwidth_bytes_per_s, "B/s") if rung.bandwidth_bytes_per_s is not None else unknown,
             f"{rung.cost_of_a_byte:.3g}x" if rung.cost_of_a_byte is not None else unknown,
-            known(f"frame.origin.{rung.origin}", rung.origin or "", lang),
+            word("origin", rung.origin, lang),
             retold(rung.note or "", lang),
         ]
         for rung in rungs

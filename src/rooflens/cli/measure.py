@@ -64,7 +64,7 @@ def _spread(ceiling: Ceiling) -> str:
 
 def _trust(ceiling: Ceiling, lang: str) -> str:
     if ceiling.origin != "measured":
-        return words.known(f"frame.origin.{ceiling.origin}", ceiling.origin, lang)
+        return words.word("origin", ceiling.origin, lang)
     if ceiling.trusted:
         return words.say("measure.yes", lang)
     return words.say("measure.no", lang, why=retold(ceiling.why_not or "", lang))

@@ -7,7 +7,7 @@ from rooflens.cli.printing import headed
 from rooflens.operators.collectives import Collective
 from rooflens.operators.rows import Row
 from rooflens.present.retold import retold
-from rooflens.present.words import known, say
+from rooflens.present.words import known, say, word
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.placement import Measured, Placement, Total
 from rooflens.roofline.price import NETWORK
@@ -56,7 +56,7 @@ def _operators(placed: Placement, lang: str) -> str:
             show(sum(o.flops.values()) if not isinstance(o.flops, (int, float)) else o.flops or o.vector_flops, "FLOP"),
             show(o.weight_bytes + o.kv_bytes + o.activation_bytes, "B"),
             f"{o.intensity_flops_per_byte:.4g}" if o.intensity_flops_per_byte is not None else "-",
-            known(f"frame.bound.{o.bound}", o.bound, lang),
+            word("bound", o.bound, lang),
             show(o.attainable_flops_per_s, "FLOP/s") if o.attainable_flops_per_s else "-",
             f"{percent(o.share_of_peak)} {o.math}" if o.share_of_peak else "-",
             show(o.floor_s, "s"),
@@ -90,7 +90,7 @@ def _total(name: str, total: Total, lang: str) -> str:
 
 
 def _measured(found: Measured, placed: Placement, lang: str) -> str:
-    regime = known(f"frame.bound.{found.regime}", found.regime, lang)
+    regime = word("bound", found.regime, lang)
     time, times = show(found.time_s, "s"), f"{found.times_floor:.3g}"
     lines = [
         say("place.measured", lang, time=time, times=times, regime=regime),
@@ -139,7 +139,7 @@ def _used(answered: Answer) -> list[Ceiling]:
 
 
 def _ceiling(ceiling: Ceiling, lang: str) -> str:
-    origin = known(f"frame.origin.{ceiling.origin}", ceiling.origin, lang)
+    origin = word("origin", ceiling.origin, lang)
     said = f"{ceiling.id} {show(ceiling.value, ceiling.unit)} ({origin})"
     return say("place.source", lang, ceiling=said, source=ceiling.source) if ceiling.source else said
 

@@ -23,12 +23,12 @@ def gain_table(profile: Profile, seen: Sequence[Observation], lang: str) -> str:
     return "\n\n".join((_how(profile, lang), "\n".join(lines)))
 
 
-def told(profile: Profile, seen: Sequence[Observation]) -> list[dict[str, Any]]:
-    """The same rows as data; `why` is absent where a prediction holds."""
-    return [_data(gain, profile, seen) for gain in gains(profile, seen)]
+def told(profile: Profile, seen: Sequence[Observation], lang: str = "en") -> list[dict[str, Any]]:
+    """The same rows as data; `why` is absent where a prediction holds. lang: of why_text."""
+    return [_data(gain, profile, seen, lang) for gain in gains(profile, seen)]
 
 
-def _data(gain: Gain, profile: Profile, seen: Sequence[Observation]) -> dict[str, Any]:
+def _data(gain: Gain, profile: Profile, seen: Sequence[Observation], lang: str) -> dict[str, Any]:
     why = reason(gain, seen, profile.device)
     return {
         "change": gain.change,
@@ -37,7 +37,7 @@ def _data(gain: Gain, profile: Profile, seen: Sequence[Observation]) -> dict[str
         "predicted": gain.predicted,
         "measured": gain.measured,
         "error": gain.error,
-        **({"why": why.why, "why_text": _why(why, gain, profile, "en")} if why else {}),
+        **({"why": why.why, "why_text": _why(why, gain, profile, lang)} if why else {}),
     }
 
 

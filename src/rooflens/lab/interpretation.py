@@ -11,7 +11,8 @@ from rooflens.lab.observe import Observation
 from rooflens.lab.pairing import Other, Pair, pairing
 from rooflens.lab.sections import share_of
 from rooflens.measure.run import slower_than_fp32
-from rooflens.present.words import bare_intensity, say, share
+from rooflens.present.retold import retold
+from rooflens.present.words import bare_intensity, say, share, word
 from rooflens.roofline.place import ridge
 from rooflens.roofline.profile import AttentionPoint, Profile
 from rooflens.units import percent, show
@@ -38,7 +39,7 @@ def interpretation(profile: Profile, seen: Sequence[Observation], other: Other, 
 
 def _warnings(profile: Profile, lang: str) -> Iterator[str]:
     if profile.contention:
-        yield "> " + say("lab.contended", lang, why=profile.contention)
+        yield "> " + say("lab.contended", lang, why=retold(profile.contention, lang))
     if not profile.complete:
         yield "> " + say("lab.incomplete", lang)
 
@@ -70,9 +71,13 @@ def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str |
     text = say("lab.products.text", lang, **values)
     if peak:
         share_key = quoted(PEAKS, roof_key(profile, path, dtype, "share_of_datasheet"))
-        said = {"share": percent(peak[1]), "peak": show(peak[0].value, "FLOP/s"), "origin": peak[0].origin}
+        said = {
+            "share": percent(peak[1]),
+            "peak": show(peak[0].value, "FLOP/s"),
+            "origin": word("origin", peak[0].origin, lang),
+        }
         text += " " + say("lab.products.peak", lang, share_key=share_key, **said)
-    return " ".join([text, *slower_than_fp32(profile.ceilings)])
+    return " ".join([text, *(retold(slow, lang) for slow in slower_than_fp32(profile.ceilings))])
 
 
 def _attention(seen: Sequence[Observation], lang: str) -> str | None:
@@ -103,7 +108,7 @@ def _comparison(profile: Profile, seen: Sequence[Observation], pair: Pair, other
     text = say(
         f"lab.comparison.{'achieved' if other.profile else 'attainable'}", lang, **_numbers(mine, pair.cell, seen),
         other=other.machine.title, theirs=show(rate, "FLOP/s"), ratio=f"{ratio:.3g}", bandwidths=f"{bandwidths:.3g}",
-        their_bandwidth=show(theirs.value, "B/s"), origin=theirs.origin,
+        their_bandwidth=show(theirs.value, "B/s"), origin=word("origin", theirs.origin, lang),
         my_bandwidth_key=quoted(BANDWIDTH, memory_key(profile, ours.id)),
     )  # fmt: skip
     gap = ratio / bandwidths

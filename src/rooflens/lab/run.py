@@ -36,6 +36,7 @@ from rooflens.lab.staging import (
 )
 from rooflens.present.plot import draw, render
 from rooflens.present.scene import compose
+from rooflens.present.words import say
 from rooflens.records import encode, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
@@ -116,7 +117,10 @@ def _write(
     seen: Sequence[Observation],
     progress: Callable[[str, float], None],
 ) -> tuple[Check, ...]:
-    """Every artefact but the profile, the manifest last; returns the checks."""
+    """Every artefact but the profile, the manifest last; returns the checks in the language of the run.
+
+    JSON artefacts are the same in every language; interpretation.md and the picture follow it.
+    """
     _write_sections(staged, profile, seen)
     if request.extension:
         staged.put(EXTENSION, artefacts.to_json(request.extension, EXTENSION_SCHEMA).encode())
@@ -127,44 +131,46 @@ def _write(
     staged.put("interpretation.md", text.encode())
     wanted = (*ARTEFACTS, EXTENSION) if request.extension else ARTEFACTS
     missing = [name for name in wanted if not (staged.folder / name).is_file()]
-    done = checks(profile, seen, drawn, answered, missing)
-    staged.put(MANIFEST, _json(manifest(request, profile, staged, done)))
-    return done
+    found = profile, seen, drawn, answered, missing
+    staged.put(MANIFEST, _json(manifest(request, profile, staged, checks(*found))))
+    return checks(*found, request.lang)
 
 
 def answer(
     request: Request, profile: Profile, seen: Sequence[Observation], done: Sequence[Check], folder: Path
 ) -> dict[str, Any]:
-    """The contract of a run, as `--json` prints it."""
+    """The contract of a run, as `--json` prints it: sentences in its language, all else the same in every language."""
+    lang = request.lang
     return {
         "schema": SCHEMA,
         "kind": "lab",
+        "lang": lang,
         "seed": profile.seed,
         "machine": profile.device.title,
         "folder": str(folder),
         "complete": profile.complete,
         "usable": usable(profile),
-        **_set_aside(request.out, profile, folder),
+        **_set_aside(request, profile, folder),
         "conventions": {"peaks": "dense", "attention": "single token, causal, flash-like counting", "unit": "SI"},
-        "evidence": encode(contract.evidence(profile, seen)),
-        "assumptions": contract.assumptions(profile),
-        "limitations": contract.limitations(profile),
-        "risks": contract.risks(profile),
-        "claims": contract.claims(profile, seen),
-        **({"gains": found} if (found := told(profile, seen)) else {}),
-        "negative_test": contract.negative_test(profile, seen),
+        "evidence": encode(contract.evidence(profile, seen, lang)),
+        "assumptions": contract.assumptions(profile, lang),
+        "limitations": contract.limitations(profile, lang),
+        "risks": contract.risks(profile, lang),
+        "claims": contract.claims(profile, seen, lang),
+        **({"gains": found} if (found := told(profile, seen, lang)) else {}),
+        "negative_test": contract.negative_test(profile, seen, lang),
         "checks": encode(tuple(done)),
         **({"student_extension": encode(request.extension)} if request.extension else {}),
     }
 
 
-def _set_aside(out: Path, profile: Profile, folder: Path) -> dict[str, str]:
+def _set_aside(request: Request, profile: Profile, folder: Path) -> dict[str, str]:
     """Why the run does not stand in the folder that was asked for; nothing when it does."""
-    if folder == out:
+    if folder == request.out:
         return {}
     worth = standing(profile)
-    why = "was disturbed" if worth else "is incomplete" if not profile.complete else "has no trusted roof and slope"
-    return {"set_aside": f"this run {why}; the better one in {out} was left as it is, and this one is in {folder}"}
+    why = "disturbed" if worth else "incomplete" if not profile.complete else "unusable"
+    return {"set_aside": say(f"answer.aside.{why}", request.lang, out=request.out, folder=folder)}
 
 
 def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[Check]) -> dict[str, Any]:
