@@ -13,6 +13,7 @@ from rooflens.claims.figures import figures, right
 from rooflens.claims.record import Claim
 from rooflens.claims.statement import Ratio, Statement, statement
 from rooflens.errors import NoPath, RooflensError, Unknown
+from rooflens.present.retold import retold
 
 H100, A100 = "h100-sxm5-80gb", "a100-sxm4-80gb"
 
@@ -319,3 +320,16 @@ def test_the_public_name_is_the_same_function() -> None:
     assert rooflens.claim is claim
     with pytest.raises(Unknown):
         rooflens.claim("nonsuch", says="80 GB")
+
+
+@pytest.mark.parametrize("lang", ["es", "vi"])
+def test_every_sentence_of_a_claim_is_told_in_every_language(lang: str) -> None:
+    asked = [{"first": id, "says": says} for id, says, *_ in SAID]
+    asked += [{"first": f"{H100}:nvlink", "second": f"{H100}:pcie", "times": n} for n in (14, 20)]
+    asked += [{"first": H100, "second": f"{A100},memory=2TB/s", "times": n} for n in (1.9, 6)]
+    asked += [{"first": "h200-sxm-141gb", "second": H100, "times": 1.4}]
+    known = {said.why for chip in accelerators() for said in once_said(chip.id)}  # the catalogue's words stay
+    for one in asked:
+        found = claim(**one)
+        for sentence in (*found.why, *found.notes, *([found.condition] if found.condition else [])):
+            assert sentence in known or retold(sentence, lang) != sentence, sentence

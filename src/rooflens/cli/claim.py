@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import click
@@ -36,7 +35,7 @@ from rooflens.records import encode
 def command(
     first: str, second: str | None, times: float | None, says: str | None, model: str | None, context: int | None,
     tolerance: float, lang: str, as_json: bool,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Is it true, and for what? Exit 0 when it is, 1 when it is not, or only under conditions.
 
     FIRST is SECOND --times over, in what is computed or as roofs (ID:tf32 ID:fp32), or FIRST is what --says says.
@@ -47,7 +46,7 @@ def command(
         if as_json
         else "\n\n".join(_shown(found, lang))
     )
-    sys.exit(0 if found.verdict == "true" else 1)
+    return 0 if found.verdict == "true" else 1
 
 
 def _shown(found: Claim, lang: str) -> Iterator[str]:

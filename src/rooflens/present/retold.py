@@ -13,7 +13,7 @@ from string import Formatter
 from rooflens.present.words import book
 
 JOINT = "; "
-AGAIN = ("why", "basis")  # sentences themselves
+AGAIN = ("why", "basis", "figure", "second", "formats")  # sentences themselves
 WORDS = ("dtype", "math")
 
 

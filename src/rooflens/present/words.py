@@ -18,7 +18,7 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "advise": ("advise",), "answer": ("answer",), "ceilings": ("ceilings",), "claim": ("claim",),
     "curves": ("curves",), "diff": ("diff",), "frame": ("frame",), "gain": ("gains",), "lab": ("lab", "gains"),
     "machines": ("machines",), "measure": ("measure",), "models": ("models",), "place": ("place",),
-    "plan": ("plan",), "predict": ("predict",), "retold": ("retold", "doubts"), "trend": ("trend",),
+    "plan": ("plan",), "predict": ("predict",), "retold": ("retold", "doubts", "claims"), "trend": ("trend",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 
