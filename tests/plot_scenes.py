@@ -56,6 +56,24 @@ A100 = Machine("a100-sxm4-80gb", "NVIDIA A100 SXM4 80 GB", (
 ), link="nvlink")  # fmt: skip
 
 
+def gpu() -> Machine:
+    """A card as the lab draws it: seven dtypes, each settled, fresh and as its datasheet says."""
+    steps = {
+        "int8": (1335, 1633, 1979), "fp8": (1289, 1562, 1979), "bf16": (671, 810, 989), "fp16": (653, 781, 989),
+        "tf32": (344, 411, 495), "fp64": (58.3, 63.0, 66.9), "fp32": (51.4, 51.4, 66.9),
+    }  # fmt: skip
+    found = []
+    for dtype, (settled, fresh, sheet) in steps.items():
+        throttle = "rate fell 17 % (power cap)" if dtype != "fp32" else None
+        for mode, rate in (("sustained", settled), ("burst", fresh)):
+            more = {"mode": mode, "throttle": throttle if mode == "sustained" else None, "origin": "measured"}
+            found.append(ceiling("compute", rate * 1e12, dtype=dtype, path="matrix", **more))
+        found.append(ceiling("compute", sheet * 1e12, dtype=dtype, path="matrix"))
+    rates = (("main", 4.608e12), ("L2", 9.26e12), ("shared", 31e12))
+    found += [ceiling("memory", rate, level=level, access="read", origin="measured") for level, rate in rates]
+    return Machine("h200", "A GPU", tuple(found), power_w=700.0)
+
+
 def cpu_points() -> list[Point]:
     rates = (9.1e9, 11.2e9, 12.4e9, 13.1e9, 13.5e9, 13.9e9, 14.2e9, 14.4e9)
     decode = [point(CPU, f"decode attention S={128 << i}", "fp32", 0.5, r) for i, r in enumerate(rates)]

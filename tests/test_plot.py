@@ -6,7 +6,7 @@ import dataclasses
 import sys
 
 import pytest
-from plot_scenes import A100, CPU, a100_points, ceiling, cpu_points, outside, overlaps, point, random_scene
+from plot_scenes import A100, CPU, a100_points, ceiling, cpu_points, gpu, outside, overlaps, point, random_scene
 
 from rooflens.errors import RooflensError
 from rooflens.present.canvas import HEIGHT, WIDTH, Canvas
@@ -141,6 +141,61 @@ def test_burst_and_datasheet_are_dashed_and_sustained_is_solid(cpu_figure):
     by_rate = {round(line.get_ydata()[0]): line for line in thick}
     assert by_rate[161_000_000_000].get_linestyle() == "-"
     assert by_rate[176_000_000_000].is_dashed()
+
+
+def ladder_points():
+    names = [
+        f"decode attention fp16 S={s} ({way})" for s in (128, 1024, 4096, 16384) for way in ("naive", "fused, graph")
+    ]
+    rates = (5e8, 1e11, 5e9, 3e11, 2e10, 8e11, 5e10, 2e12)
+    decode = [point(gpu(), name, "fp16", 1.0, rate) for name, rate in zip(names, rates, strict=True)]
+    rows = [point(gpu(), f"decode FFN batch {b}", "bf16", b, 4.3e12 * b) for b in (1, 16, 64)]
+    return [
+        *decode,
+        *rows,
+        point(gpu(), "GEMM bf16", "bf16", 2048, 808e12),
+        point(gpu(), "GEMM fp8", "fp8", 6554, 1.56e15),
+    ]
+
+
+def test_datasheet_beside_measured_makes_a_table_of_roofs_where_every_text_stands_free():
+    figure = draw(gpu(), ladder_points())
+    assert_clean(figure)
+    texts = [text for text, _ in text_boxes(figure)]
+    for part in (
+        "sustained",
+        "burst",
+        "datasheet",
+        "ridge",
+        "1.29 P",
+        "810 T",
+        "66.9 T",
+        "146",
+        "power roof (700 W): sustained",
+    ):
+        assert part in texts, part  # 671 / 4.608 = 145.6
+    assert sum("decode attention" in text for text in texts) == 8  # each at its point, none in a list
+
+
+def test_a_table_of_roofs_marks_only_settled_ridges_and_draws_the_rest_dashed():
+    found = {(roof.dtypes[0], roof.style): roof for roof in roofs(gpu())}
+    assert found["bf16", "sustained"].marked
+    assert not found["bf16", "burst"].marked
+    assert not found["fp8", "spec"].marked
+    assert all(roof.marked for roof in (*roofs(CPU), *roofs(A100)))
+
+
+def test_what_no_power_limit_holds_is_not_called_a_power_roof():
+    free = dataclasses.replace(gpu(), ceilings=tuple(dataclasses.replace(c, throttle=None) for c in gpu().ceilings))
+    texts = [text for text, _ in text_boxes(draw(free))]
+    assert not any("power roof" in text for text in texts)
+
+
+def test_a_launch_caps_every_kernel_of_a_point():
+    once = point(CPU, "step", "fp32", 0.5, 1e9, flops=1e3)
+    one, six = (compose(CPU, [dataclasses.replace(once, launches=n)]).spots[0].cap for n in (1.0, 6.0))
+    assert one == pytest.approx(1e3 / 2.1e-6)
+    assert six == pytest.approx(one / 6)
 
 
 @pytest.mark.parametrize("intensity", [0.1, 300.0, 20000.0])

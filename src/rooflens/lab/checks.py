@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from rooflens.lab.choose import to_draw
+from rooflens.lab.choose import points
 from rooflens.lab.observe import Observation
 from rooflens.lab.sections import share_of
 from rooflens.measure.backends.torch_cpu import INSTRUCTIONS, native_path
@@ -108,7 +108,7 @@ def _drawn(profile: Profile, seen: Sequence[Observation], drawn: Sequence[str], 
     machine = profile.machine()
     wanted = [*dict.fromkeys(c.dtype or "" for c in machine.find("compute"))]
     wanted += [*dict.fromkeys(c.level or "" for c in machine.find("memory", access="read"))]
-    wanted += [o.point.name for o in to_draw(seen)]
+    wanted += [point.name for point in points(seen)]
     left = [name for name in wanted if name not in drawn]
     whole = say("answer.check.drawn", lang, count=len(wanted))
     why = say("answer.check.left", lang, names=", ".join(left)) if left else whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rooflens import workload
 from rooflens.dtypes import dtype
@@ -84,7 +85,8 @@ def attention_kernels(cell: AttentionPoint) -> list[Operator]:
 
 def attention_name(cell: AttentionPoint, *, ways: bool) -> str:
     """What sets a cell apart: model and batch where they are not the usual, dtype, context, and (`ways`) its way."""
-    model = "" if cell.model in (None, "MiniGPT") else f"{cell.model} batch {cell.batch} "
+    named = (cell.model or "MiniGPT").removesuffix(" layer")
+    model = "" if named == "MiniGPT" else f"{named} batch {cell.batch} "
     cache = f" with {cell.kv_dtype} cache" if cell.kv_dtype else ""
     way = f" ({cell.implementation})" if ways else ""
     phase = "decode" if cell.tokens == 1 else "prefill"
@@ -107,7 +109,7 @@ def _precision(cell: AttentionPoint) -> Precision:
 
 def _attention(cell: AttentionPoint, machine: Machine, *, ways: bool) -> Observation:
     cost, name = attention_cost(cell), attention_name(cell, ways=ways)
-    point = _placed(name, cost, machine, cell.time_s, cell.overhead_s)
+    point = _placed(name, replace(cost, launches=float(cell.calls)), machine, cell.time_s, cell.overhead_s)
     rate = float(cost.kv_bytes) / cell.time_s
     lacking = None if point else f"no trusted memory slope or no trusted {cell.dtype} roof to set it against"
     why_not = "; ".join(filter(None, (cell.why_not, lacking))) or None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from rooflens import __version__, artefacts
 from rooflens.errors import RooflensError
 from rooflens.lab import evidence as contract
 from rooflens.lab.checks import Check, checks
-from rooflens.lab.choose import to_draw
+from rooflens.lab.choose import points
 from rooflens.lab.extension import SCHEMA as EXTENSION_SCHEMA
 from rooflens.lab.extension import Extension
 from rooflens.lab.gain_table import told
@@ -197,7 +197,18 @@ def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[
 
 def roofline_of(profile: Profile, seen: Sequence[Observation]) -> Roofline:
     """All that the picture is drawn from: the trusted ceilings and the trusted operators."""
-    return Roofline(profile.machine(), tuple(o.point for o in to_draw(seen)))
+    return Roofline(_drawn(profile), points(seen))
+
+
+def _drawn(profile: Profile) -> Machine:
+    """The machine as it is drawn: of a GPU also the datasheet's rates of what was measured, and not its host link."""
+    machine = profile.machine()
+    if profile.device.kind != "gpu":
+        return machine
+    measured = {(c.path, c.dtype) for c in machine.find("compute")}
+    kept = tuple(c for c in machine.ceilings if c.kind != "link")
+    sheet = (c for c in profile.ceilings if c.origin == "spec" and (c.path, c.dtype) in measured)
+    return replace(machine, ceilings=(*kept, *sheet))
 
 
 def _write_roofline(staged: Staged, profile: Profile, seen: Sequence[Observation], lang: str) -> list[str]:

@@ -54,10 +54,12 @@ def _menu(plan: Plan, canvas: Canvas, slope: Slope, line: Segment, field: Field)
     angle = math.degrees(math.atan2(line[3] - line[1], line[2] - line[0]))
     sizes = {turn: canvas.size(slope.label, SLOPE_POINTS, angle=turn) for turn in (angle, 0.0)}
     others = [*(other for s, other in lines(plan) if s is not slope), *field.leaders]
-    options = [*_turned(line, angle, sizes, others, field), *_level(line, sizes[0.0], others, field)]
+    dear = 70.0 if slope.weight < 2 else 150.0
+    options = [*_turned(line, angle, sizes, others, field), *_level(line, sizes[0.0], others, field, dear)]
     rooms = list(_rooms(plan))
     kept = [(price + 25 * sum(box.hits(room) for room in rooms), turn, box) for price, turn, box in options]
-    return sorted((one for one in kept if one[0] < _DEAREST), key=lambda option: option[0])
+    most = math.inf if slope.weight == 2 else _DEAREST
+    return sorted((one for one in kept if one[0] < most), key=lambda option: option[0])
 
 
 def _rooms(plan: Plan) -> Iterator[Box]:
@@ -107,14 +109,14 @@ def _turned(
 
 
 def _level(
-    line: Segment, flat: tuple[float, float], others: Sequence[Segment], field: Field
+    line: Segment, flat: tuple[float, float], others: Sequence[Segment], field: Field, dear: float
 ) -> Iterator[tuple[float, float, Box]]:
     """Texts left unturned, ending left of the line or beginning right of it."""
     for price, x, y in _stations(line):
         for side in (1, -1):
             box = Box.around(x - side * (flat[0] / 2 + 14), y + side * 8, *flat)
             if field.free(box):
-                yield price + 70 + 60 * sum(box.crossed(other) for other in (*others, line)), 0.0, box
+                yield price + dear + 60 * sum(box.crossed(other) for other in (*others, line)), 0.0, box
 
 
 def _strip(centre: tuple[float, float], flat: tuple[float, float], cos: float, sin: float, line: Segment) -> bool:
@@ -139,7 +141,7 @@ def _corners(plan: Plan) -> list[list[Roof]]:
     """Ridges inside the frame, those almost on one place together."""
     groups: list[list[Roof]] = []
     for roof in sorted(plan.scene.roofs, key=lambda r: (r.machine, -r.value)):
-        if roof.ridge is None:
+        if roof.ridge is None or not roof.marked:
             continue
         last = groups[-1][-1] if groups else None
         if last and last.machine == roof.machine and plan.y(last.value) - plan.y(roof.value) < _TOGETHER:

@@ -12,6 +12,7 @@ from rooflens.records import record
 
 _NEAR_X, _NEAR_Y = 0.022, 0.03  # of the range: about one marker
 _WRAP = 40
+_STACK, _WIDE = 6, 66  # so many above one another stand in a column, each on one long line
 _GLUE = "\u00a0"
 
 
@@ -32,7 +33,7 @@ def bundles(scene: Scene) -> list[Bundle]:
             groups.append([spot])
         else:
             home.append(spot)
-    return [Bundle(tuple(g), _text(g)) for g in groups]
+    return [Bundle(tuple(g), _text(g, _WIDE if _stacked(g[0], groups, scene) else _WRAP)) for g in groups]
 
 
 def joined(names: Sequence[str]) -> str:
@@ -66,24 +67,29 @@ def _same(a: Spot, b: Spot, scene: Scene) -> bool:
     return along < _NEAR_X and up < _NEAR_Y
 
 
+def _stacked(spot: Spot, groups: Sequence[Sequence[Spot]], scene: Scene) -> bool:
+    near = [g for g in groups if _apart(spot.intensity, g[0].intensity, scene.intensities) < _NEAR_X]
+    return len(near) >= _STACK
+
+
 def _apart(a: float, b: float, span: tuple[float, float]) -> float:
     return abs(math.log(a / b)) / math.log(span[1] / span[0])
 
 
-def _text(group: Sequence[Spot]) -> str:
+def _text(group: Sequence[Spot], wide: int) -> str:
     names, _, shared = group[0].label.rpartition(", ")
     if len({s.label for s in group}) > 1:
         names = joined([s.label.rpartition(", ")[0] for s in group])
     elif len(group) > 1:
         names += _times(len(group))
-    return _wrapped(f"{names}, {shared}")
+    return _wrapped(f"{names}, {shared}", wide)
 
 
-def _wrapped(text: str) -> str:
-    """In as few lines as _WRAP allows, the lines about equally long, a number never torn from its per cent sign."""
+def _wrapped(text: str, wide: int) -> str:
+    """In as few lines as `wide` characters allow, about equally long, a number never torn from its per cent sign."""
     glued = text.replace(" %", _GLUE + "%")
-    lines = textwrap.wrap(glued, _WRAP)
-    for width in range(_WRAP - 1, 12, -1):
+    lines = textwrap.wrap(glued, wide)
+    for width in range(wide - 1, 12, -1):
         tighter = textwrap.wrap(glued, width)
         if len(tighter) > len(lines):
             break

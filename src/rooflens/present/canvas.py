@@ -104,6 +104,11 @@ class Canvas:
         )  # fmt: skip
 
 
+def line_height(canvas: Canvas, points: float) -> float:
+    """Pixels from one line of text to the next."""
+    return canvas.size("Ågjÿ|ế", points)[1] + 4
+
+
 @cache
 def _glyphs() -> frozenset[int]:
     from matplotlib.font_manager import FontProperties, findfont, get_font

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rooflens.present import ladder
 from rooflens.present.boxes import Box, spread
-from rooflens.present.canvas import Canvas, TextStyle
+from rooflens.present.canvas import Canvas, TextStyle, line_height
+from rooflens.present.ladder import Rung
 from rooflens.present.palette import ALARM, DASHES, FAINT, INK, LINK_DASH, MACHINES, SOFT, TAGS, dtype_colour, marker
-from rooflens.present.roofs import SOLID, STYLES, Roof, rates, wider
+from rooflens.present.roofs import NEAR, SOLID, STYLES, Roof, rates, wider
+from rooflens.present.scale import Scale
 from rooflens.present.scene import Scene, listed
 from rooflens.present.words import say
 from rooflens.records import record
@@ -53,6 +56,7 @@ class Column:
     rows: tuple[Row, ...]
     width: float
     key_height: float
+    rungs: tuple[Rung, ...] = ()
 
 
 def column(scene: Scene, canvas: Canvas, height: float) -> Column:
@@ -60,6 +64,9 @@ def column(scene: Scene, canvas: Canvas, height: float) -> Column:
     rows = tuple(_rows(scene))
     key_height = len(rows) * line_height(canvas, KEY_POINTS) + 18
     key_width = max((canvas.size(row.text, KEY_POINTS)[0] + _SAMPLE for row in rows), default=0.0)
+    if steps := ladder.rungs(scene):
+        points, wide = ladder.fitted(steps, canvas, height - key_height, scene.lang)
+        return Column((), points, rows, max(wide, key_width), key_height, steps)
     for tolerance, sizes in _FITS:
         ends = _ends(scene, tolerance)
         for points in sizes:
@@ -70,21 +77,29 @@ def column(scene: Scene, canvas: Canvas, height: float) -> Column:
     return Column(ends, points, rows, max(min(wide, WIDEST), key_width), key_height)
 
 
-def paint_column(column: Column, canvas: Canvas, frame: Box, heights: dict[float, float], used: set[str]) -> None:
-    """Roof labels with leaders from their line ends (`heights`: value -> pixel), then the key at the bottom."""
+def paint_column(column: Column, canvas: Canvas, frame: Box, y_of: Scale, used: set[str], lang: str) -> None:
+    """Roof labels with leaders from their line ends, or the ladder's table; then the key at the bottom."""
+    x = frame.x1 + 46
+    if column.rungs:
+        ladder.paint(column.rungs, canvas, frame, y_of, (column.points, column.key_height), used, lang)
+    else:
+        _paint_ends(column, canvas, frame, y_of, used)
+    paint_rows(column.rows, canvas, x, frame.y0 + 4)
+
+
+def _paint_ends(column: Column, canvas: Canvas, frame: Box, y_of: Scale, used: set[str]) -> None:
     x = frame.x1 + 46
     size = line_height(canvas, column.points) + 1
-    ends = sorted(column.ends, key=lambda end: -heights[end.roofs[0].value])
-    wanted = [heights[end.roofs[0].value] for end in ends]
+    ends = sorted(column.ends, key=lambda end: -end.roofs[0].value)
+    wanted = [y_of(end.roofs[0].value) for end in ends]
     centres = spread(wanted, [size] * len(ends), frame.y0 + column.key_height, frame.y1 + size / 2)
     for end, y in zip(ends, centres, strict=True):
         for roof in end.roofs:
-            canvas.line((frame.x1 + 3, frame.x1 + 20, x - 8), (heights[roof.value], y, y), end.colour, 0.8, alpha=0.7)
+            canvas.line((frame.x1 + 3, frame.x1 + 20, x - 8), (y_of(roof.value), y, y), end.colour, 0.8, alpha=0.7)
         shown = next((d for roof in end.roofs for d in roof.dtypes if d in used), None)
         if shown:
             canvas.line((x + 6,), (y,), end.colour, 0, marker=marker(shown), markersize=7)
         canvas.write(end.text, x + (20 if shown else 0), y, TextStyle(column.points, end.colour))
-    paint_rows(column.rows, canvas, x, frame.y0 + 4)
 
 
 def paint_rows(rows: Sequence[Row], canvas: Canvas, x: float, bottom: float) -> None:
@@ -157,10 +172,7 @@ def _rows(scene: Scene) -> list[Row]:
     rows: list[Row] = []
     if scene.compares:
         rows += [Row("letter", f"{TAGS[i]}  {_short(m.title)}", MACHINES[i]) for i, m in enumerate(scene.machines)]
-    drawn = {r.style for r in scene.roofs} | {s.style for s in scene.slopes if s.weight}
-    if drawn - set(SOLID):
-        shown = [style for style in STYLES if style in drawn and not (style == "sustained" and "measured" in drawn)]
-        rows += [Row("line", word(f"style.{style}"), INK, style) for style in shown]
+    rows += _styles(scene)
     if any(s.weight == 0 for s in scene.slopes):
         rows.append(Row("link", word("key.link")))
     if any(s.point.measured for s in scene.spots):
@@ -176,6 +188,17 @@ def _rows(scene: Scene) -> list[Row]:
     return rows
 
 
+def _styles(scene: Scene) -> list[Row]:
+    """What solid and dashed mean; a ladder's table says it in its header, so there only what caps the solid ones."""
+    if scene.ladder:
+        return [Row("line", text, INK, "sustained") for text in ladder.power(scene)]
+    drawn = {r.style for r in scene.roofs} | {s.style for s in scene.slopes if s.weight}
+    if not drawn - set(SOLID):
+        return []
+    shown = [style for style in STYLES if style in drawn and not (style == "sustained" and "measured" in drawn)]
+    return [Row("line", say(f"style.{style}", scene.lang), INK, style) for style in shown]
+
+
 def gemm_lines(scene: Scene) -> list[tuple[int, str, float]]:
     """(machine, dtype, rate) of the fastest measured compute-bound point of each; none in comparisons."""
     best: dict[tuple[int, str], float] = {}
@@ -183,7 +206,12 @@ def gemm_lines(scene: Scene) -> list[tuple[int, str, float]]:
         if spot.point.measured and spot.point.bound == "compute":
             where = (spot.machine, spot.point.dtype)
             best[where] = max(best.get(where, 0.0), spot.rate)
-    return [(machine, dtype, rate) for (machine, dtype), rate in best.items()]
+    return [(machine, dtype, rate) for (machine, dtype), rate in best.items() if not _on_a_roof(scene, machine, rate)]
+
+
+def _on_a_roof(scene: Scene, machine: int, rate: float) -> bool:
+    """Whether a line at this rate could not be told from a roof that is drawn."""
+    return any(r.machine == machine and abs(rate / r.value - 1) < NEAR for r in scene.roofs)
 
 
 def _sample(row: Row, canvas: Canvas, x: float, y: float) -> None:
@@ -208,8 +236,3 @@ def _sample(row: Row, canvas: Canvas, x: float, y: float) -> None:
 
 def _short(title: str, most: int = 30) -> str:
     return title if len(title) <= most else title[: most - 1] + "…"
-
-
-def line_height(canvas: Canvas, points: float) -> float:
-    """Pixels from one line of text to the next."""
-    return canvas.size("Ågjÿ|ế", points)[1] + 4

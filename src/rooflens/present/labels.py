@@ -7,7 +7,7 @@ place within reach is returned, to be numbered.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, repeat
@@ -17,6 +17,7 @@ from rooflens.records import record
 
 GAP = 5.0  # between any two texts
 REACH = 300.0
+STACK = 15.0  # markers that stand one above another, within so many pixels, share a column of labels
 CROWDED = 3  # more labels than this without a place: polishing would not help
 _Option = tuple[float, float, Callable[[], list[Box]]]  # price, distance from the marker, one box a label
 _OFFSETS = (0.0, 12.0, 30.0, 55.0, 90.0, 135.0, 190.0)
@@ -87,19 +88,25 @@ class Field:
                 self.leaders.remove(one.leader)
 
 
-def place(labels: Sequence[Label], field: Field) -> tuple[list[Placed], list[Label]]:
+def place(labels: Sequence[Label], field: Field, first: Collection[int] = ()) -> tuple[list[Placed], list[Label]]:
     """All labels that found a place (the field now holds them) and those that did not.
 
-    Large groups first; then, unless many are without a place, every group is taken up once more and put where it is
-    best now.
+    The groups of `first`, then large ones; then, unless many are without a place, every group is taken up once more and
+    put where it is best now.
     """
-    groups = sorted(_clusters(labels), key=lambda g: (-len(g), -g[0].mark.y1, g[0].mark.x0, g[0].key))
+    late = {one.key for one in labels}.difference(first)
+    groups = sorted(_clusters(labels), key=lambda g: (late.issuperset(one.key for one in g), *_order(g)))
     results = [_group(group, field) for group in groups]
     crowded = sum(len(lost) for _, lost in results) > CROWDED
     for i, group in enumerate(groups if not crowded else ()):
         field.give_back(results[i][0])
         results[i] = _group(group, field)
     return [one for put, _ in results for one in put], [one for _, lost in results for one in lost]
+
+
+def _order(group: Sequence[Label]) -> tuple[float, ...]:
+    """Large groups first, then from the top."""
+    return -len(group), -group[0].mark.y1, group[0].mark.x0, group[0].key
 
 
 def first_free(options: Iterable[tuple[float, Box]], field: Field) -> Box | None:
@@ -127,7 +134,9 @@ def _clusters(labels: Sequence[Label]) -> list[list[Label]]:
     for i, a in enumerate(labels):
         for j, b in enumerate(labels[:i]):
             close = abs(a.mark.middle[0] - b.mark.middle[0]) < 70
-            if close and natural[i].grown(GAP / 2).hits(natural[j].grown(GAP / 2)):
+            away, up = (abs(one - other) for one, other in zip(a.mark.middle, b.mark.middle, strict=True))
+            stacked = away < STACK and up < 4 * max(a.height, b.height)
+            if stacked or (close and natural[i].grown(GAP / 2).hits(natural[j].grown(GAP / 2))):
                 home[root(i)] = root(j)
     groups: dict[int, list[Label]] = {}
     for i, label in enumerate(labels):

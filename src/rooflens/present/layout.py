@@ -8,10 +8,10 @@ from dataclasses import replace
 from rooflens.present import along, key
 from rooflens.present.boxes import Box, Segment
 from rooflens.present.bundles import bundles
-from rooflens.present.canvas import Canvas
+from rooflens.present.canvas import Canvas, line_height
 from rooflens.present.labels import CROWDED, Field, Label, place
 from rooflens.present.plan import MARGIN, TICK_POINTS, Plan, bars, label_text, lines, mark, marks
-from rooflens.present.roofs import Roof, main_slopes
+from rooflens.present.roofs import SOLID, Slope, main_slopes
 from rooflens.present.scale import Scale, majors
 from rooflens.present.scene import Scene, listed
 from rooflens.present.words import say
@@ -22,42 +22,58 @@ _HEAD, _FOOT = 122.0, 116.0
 _DEAR, _CHEAP, _ABOVE = 140.0, 30.0, 40.0
 
 
+_Attempt = tuple[Plan, frozenset[int], list[str]]
+
+
 @record
 class _Wish:
-    """What one attempt is asked for: a label size, which bundles are numbered, which line texts go to a note."""
+    """What one attempt is asked for: a label size, which bundles are numbered, which line texts go to a note.
+
+    first: bundles that choose their place before the others, since they found none after them.
+    """
 
     points: float
     numbered: frozenset[int] = frozenset()
     unnamed: tuple[str, ...] = ()
+    first: frozenset[int] = frozenset()
 
 
 def arrange(scene: Scene, canvas: Canvas) -> Plan:
     """The plan with the largest label size that places every label; else the labels left over become numbers."""
     for points in LABEL_POINTS:
-        wish = _Wish(points)
-        plan, failed, unnamed = _attempt(scene, canvas, wish)
+        wish, (plan, failed, unnamed) = _twice(scene, canvas, points)
         if not failed:
             break
         if len(failed) > CROWDED:
-            wish = _Wish(LABEL_POINTS[-1])
-            plan, failed, unnamed = _attempt(scene, canvas, wish)
+            wish, (plan, failed, unnamed) = _twice(scene, canvas, LABEL_POINTS[-1])
             break
     while failed - wish.numbered or set(unnamed) - set(wish.unnamed):
-        wish = _Wish(wish.points, wish.numbered | failed, tuple(dict.fromkeys((*wish.unnamed, *unnamed))))
+        wish = _Wish(wish.points, wish.numbered | failed, tuple(dict.fromkeys((*wish.unnamed, *unnamed))), wish.first)
         plan, failed, unnamed = _attempt(scene, canvas, wish)
     return plan
 
 
-def _attempt(scene: Scene, canvas: Canvas, wish: _Wish) -> tuple[Plan, frozenset[int], list[str]]:
+def _twice(scene: Scene, canvas: Canvas, points: float) -> tuple[_Wish, _Attempt]:
+    """An attempt; where a few labels found no place, another that lets these choose first."""
+    wish = _Wish(points)
+    found = _attempt(scene, canvas, wish)
+    if not 0 < len(found[1]) <= 2 * CROWDED:
+        return wish, found
+    again = _Wish(points, first=found[1])
+    second = _attempt(scene, canvas, again)
+    return (again, second) if len(second[1]) < len(found[1]) else (wish, found)
+
+
+def _attempt(scene: Scene, canvas: Canvas, wish: _Wish) -> _Attempt:
     plan = _framed(scene, canvas, wish)
     field = Field(plan.frame.grown(-4), marks=marks(plan), lines=list(_priced(plan)), dear=_above(plan))
     slopes, unnamed = along.slope_texts(plan, canvas, field, (2, 1))
-    ridges, cornered = along.ridge_texts(plan, canvas, field)
+    ridges, cornered = ([], []) if scene.ladder else along.ridge_texts(plan, canvas, field)
     labels = [
         Label(i, mark(plan, b), *canvas.size(label_text(b, plan.numbers.get(i)), wish.points))
         for i, b in enumerate(plan.bundles)
     ]
-    placed, failed = place([one for one in labels if one.key not in plan.numbers], field)
+    placed, failed = place([one for one in labels if one.key not in plan.numbers], field, wish.first)
     tiny, lost = place([one for one in labels if one.key in plan.numbers], field)
     links, loose = along.slope_texts(plan, canvas, field, (0,))
     plan = replace(plan, texts=(*slopes, *ridges, *links), placed=(*placed, *tiny))
@@ -66,7 +82,8 @@ def _attempt(scene: Scene, canvas: Canvas, wish: _Wish) -> tuple[Plan, frozenset
 
 def _priced(plan: Plan) -> Iterator[tuple[Segment, float]]:
     for what, line in lines(plan):
-        yield line, _DEAR if isinstance(what, Roof) or what.weight == 2 else _CHEAP
+        faint = what.weight < 2 if isinstance(what, Slope) else plan.scene.ladder and what.style not in SOLID
+        yield line, _CHEAP if faint else _DEAR
 
 
 def _above(plan: Plan) -> Callable[[Box], float]:
@@ -91,7 +108,7 @@ def _framed(scene: Scene, canvas: Canvas, wish: _Wish) -> Plan:
     notes = key.wrap_notes(_notes(scene, wish), canvas, width)
     entries = [f"{n}  {' '.join(many[i].text.split())}" for i, n in numbers.items()]
     listing = key.list_columns(entries, canvas, width)
-    below = len(notes) * key.line_height(canvas, key.NOTE_POINTS) + key.list_height(listing, canvas)
+    below = len(notes) * line_height(canvas, key.NOTE_POINTS) + key.list_height(listing, canvas)
     y_ticks = majors(scene.rates, "FLOP/s", 9)
     left = MARGIN + 66 + max((canvas.size(t.text, TICK_POINTS)[0] for t in y_ticks), default=0)
     bottom, top = _FOOT + below, canvas.height - _HEAD

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rooflens.present import key
-from rooflens.present.canvas import Canvas, TextStyle, ticks
+from rooflens.present.canvas import Canvas, TextStyle, line_height, ticks
 from rooflens.present.palette import (
     ALARM,
     DASHES,
@@ -32,7 +32,7 @@ from rooflens.present.plan import (
     roof_start,
     slope_line,
 )  # fmt: skip
-from rooflens.present.roofs import Roof, Slope, main_slopes
+from rooflens.present.roofs import SOLID, Roof, Slope, main_slopes
 from rooflens.present.scale import minors
 from rooflens.present.scene import Spot
 from rooflens.present.words import say
@@ -88,19 +88,23 @@ def _slope(plan: Plan, axes: Axes, slope: Slope) -> None:
 def _roof(plan: Plan, axes: Axes, roof: Roof) -> None:
     colour = _colour(plan, roof.machine, roof.dtypes[0])
     start, end = roof_start(plan, roof), plan.scene.intensities[1]
-    axes.plot(
-        (start, end), (roof.value, roof.value), color=colour, linewidth=2.4, linestyle=DASHES[roof.style], zorder=2.2
-    )
+    width, dashes = _width(plan, roof), DASHES[roof.style]
+    axes.plot((start, end), (roof.value, roof.value), color=colour, linewidth=width, linestyle=dashes, zorder=2.2)
     fastest = max((s.value for s in plan.scene.slopes if s.machine == roof.machine and s.weight), default=0.0)
-    if fastest and roof.ridge and roof.value / fastest < roof.ridge:
+    if fastest and roof.ridge and roof.marked and roof.value / fastest < roof.ridge:
         axes.plot(
             (roof.value / fastest, roof.ridge), (roof.value,) * 2, color=colour, linewidth=0.9, alpha=0.55, zorder=1.9
         )
-    if roof.ridge:
+    if roof.ridge and roof.marked:
         axes.plot(
             [roof.ridge], [roof.value], marker="o", markersize=6, color=colour, markerfacecolor=PAPER,
             markeredgewidth=1.6, zorder=2.6,
         )  # fmt: skip
+
+
+def _width(plan: Plan, roof: Roof) -> float:
+    """Thick, but in a ladder the lines above the settled ones are thin."""
+    return 2.4 if roof.style in SOLID or not plan.column.rungs else 1.3
 
 
 def _gemm(plan: Plan, axes: Axes, machine: int, dtype: str, rate: float) -> None:
@@ -143,11 +147,11 @@ def _texts(plan: Plan, canvas: Canvas) -> None:
 def _around(plan: Plan, canvas: Canvas) -> None:
     scene, frame = plan.scene, plan.frame
     used = {s.point.dtype for s in scene.spots} if not scene.compares else set()
-    key.paint_column(plan.column, canvas, frame, {r.value: plan.y(r.value) for r in scene.roofs}, used)
+    key.paint_column(plan.column, canvas, frame, plan.y, used, scene.lang)
     _axis_names(plan, canvas)
     _heading(scene.title, canvas, canvas.height - 42, TextStyle(TITLE_POINTS, bold=True))
     _heading(scene.subtitle, canvas, canvas.height - 87, TextStyle(SUBTITLE_POINTS, SOFT))
-    step = key.line_height(canvas, key.NOTE_POINTS)
+    step = line_height(canvas, key.NOTE_POINTS)
     for i, line in enumerate(reversed(plan.notes)):
         canvas.write(line, MARGIN, 16 + (i + 0.5) * step, TextStyle(key.NOTE_POINTS, SOFT))
     top = 16 + len(plan.notes) * step + key.list_height(plan.listing, canvas) - 6

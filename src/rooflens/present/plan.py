@@ -81,7 +81,7 @@ def marks(plan: Plan) -> list[Box]:
     spots = plan.scene.spots
     points = [_marker(plan, s) for s in spots]
     caps = [Box.around(bar.x, bar.y1, 14, 6) for bar in plan.bars]
-    ridges = [Box.around(plan.x(r.ridge), plan.y(r.value), 11, 11) for r in plan.scene.roofs if r.ridge]
+    ridges = [Box.around(plan.x(r.ridge), plan.y(r.value), 11, 11) for r in plan.scene.roofs if r.ridge and r.marked]
     return [*points, *caps, *ridges]
 
 

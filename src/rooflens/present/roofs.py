@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from rooflens.present.words import known, say
 from rooflens.records import record
@@ -16,7 +17,10 @@ SOLID = ("sustained", "measured")
 
 @record
 class Roof:
-    """A horizontal line in FLOP/s, for one dtype or several near-equal ones. ridge: FLOP/byte, None without a slope."""
+    """A horizontal line in FLOP/s, for one dtype or several near-equal ones. ridge: FLOP/byte, None without a slope.
+
+    marked: whether its ridge is shown; of a ladder's three lines a dtype only the settled one's is.
+    """
 
     machine: int
     value: float
@@ -25,6 +29,7 @@ class Roof:
     style: str
     label: str
     ridge: float | None
+    marked: bool = True
 
 
 @record
@@ -40,7 +45,9 @@ class Slope:
 
 
 @record
-class _Line:
+class Line:
+    """One rate of one dtype (its path named where there are several) in one style."""
+
     name: str
     dtype: str
     style: str
@@ -56,11 +63,24 @@ def style(ceiling: Ceiling) -> str:
 
 def roofs(machine: Machine, index: int = 0, dtypes: Collection[str] | None = None, lang: str = "en") -> list[Roof]:
     """The trusted compute roofs, fastest first; equal paths and near-equal dtypes joined."""
-    found = [c for c in machine.find("compute") if c.value > 0 and (dtypes is None or c.dtype in dtypes)]
-    lines = _best(found, lang)
+    lines = rates_of(machine, dtypes, lang)
     several = len({line.style for line in lines}) > 1
     ramps = slopes(machine, index, lang)
-    return [_roof(group, index, ramps, lang, several=several) for group in _grouped(lines)]
+    found = [_roof(group, index, ramps, lang, several=several) for group in _grouped(lines)]
+    if not is_ladder(lines):
+        return found
+    return [replace(roof, marked=roof.style in SOLID) for roof in found]
+
+
+def rates_of(machine: Machine, dtypes: Collection[str] | None = None, lang: str = "en") -> list[Line]:
+    """The trusted compute rates, fastest first: the best of each dtype, path and style."""
+    return _best([c for c in machine.find("compute") if c.value > 0 and (dtypes is None or c.dtype in dtypes)], lang)
+
+
+def is_ladder(lines: Iterable[Line]) -> bool:
+    """Whether datasheet rates stand beside measured ones: too many lines for a name each, so a table names them."""
+    styles = {line.style for line in lines}
+    return "spec" in styles and bool(styles & {*SOLID, "burst"})
 
 
 def slopes(machine: Machine, index: int = 0, lang: str = "en") -> list[Slope]:
@@ -106,22 +126,22 @@ def rates(low: float, high: float) -> str:
     return f"{number}–{top}" if top.endswith(f" {unit}") else f"{bottom} – {top}"
 
 
-def _best(found: Sequence[Ceiling], lang: str) -> list[_Line]:
+def _best(found: Sequence[Ceiling], lang: str) -> list[Line]:
     """One line a dtype, path and style; the path is named only where a dtype has more than one."""
     paths: dict[str, set[str | None]] = {}
     for c in found:
         paths.setdefault(c.dtype or "?", set()).add(c.path)
-    best: dict[tuple[str, str], _Line] = {}
+    best: dict[tuple[str, str], Line] = {}
     for c in found:
         dtype = c.dtype or "?"
         path = known(f"path.{c.path}", c.path, lang) if c.path and len(paths[dtype]) > 1 else ""
         name = f"{dtype} {path}".strip()
-        best.setdefault((name, style(c)), _Line(name, dtype, style(c), c.value))
+        best.setdefault((name, style(c)), Line(name, dtype, style(c), c.value))
     return sorted(best.values(), key=lambda line: (-line.value, STYLES.index(line.style), line.name))
 
 
-def _grouped(lines: Sequence[_Line]) -> list[list[_Line]]:
-    groups: list[list[_Line]] = []
+def _grouped(lines: Sequence[Line]) -> list[list[Line]]:
+    groups: list[list[Line]] = []
     for line in lines:
         home = next((g for g in groups if _joins(line, g)), None)
         if home is None:
@@ -131,14 +151,14 @@ def _grouped(lines: Sequence[_Line]) -> list[list[_Line]]:
     return groups
 
 
-def _joins(line: _Line, group: Sequence[_Line]) -> bool:
+def _joins(line: Line, group: Sequence[Line]) -> bool:
     near = line.value >= group[0].value * (1 - NEAR)
     same_style = all(other.style == line.style for other in group)
     same_thing = all(other.name == line.name for other in group)
     return near and (same_style or same_thing)
 
 
-def _roof(group: Sequence[_Line], index: int, ramps: Sequence[Slope], lang: str, *, several: bool) -> Roof:
+def _roof(group: Sequence[Line], index: int, ramps: Sequence[Slope], lang: str, *, several: bool) -> Roof:
     names = _names(group)
     styles = sorted({line.style for line in group}, key=STYLES.index)
     drawn = styles[0]
@@ -150,7 +170,7 @@ def _roof(group: Sequence[_Line], index: int, ramps: Sequence[Slope], lang: str,
     return Roof(index, value, low, dtypes, drawn, label, _ridge(value, drawn, ramps))
 
 
-def _names(group: Sequence[_Line]) -> str:
+def _names(group: Sequence[Line]) -> str:
     """ "fp64 tensor, fp32": names with a path first and the path said once, so that it is read with no other name."""
     paths: dict[str, dict[str, None]] = {}
     for line in group:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rooflens.errors import RooflensError
 from rooflens.present.retold import retold
-from rooflens.present.roofs import Roof, Slope, links, main_slopes, roofs, slopes
+from rooflens.present.roofs import Roof, Slope, is_ladder, links, main_slopes, rates_of, roofs, slopes
 from rooflens.present.words import excess, is_finding, say, share
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
@@ -21,7 +21,7 @@ Points = Sequence[Point] | Mapping[str, Sequence[Point]]
 class Spot:
     """A point that can be drawn: both coordinates above 0.
 
-    cap: flops over the launch time of its machine, when that is below what the roofs allow; else None.
+    cap: flops over the launch time of its kernels, when that is below what the roofs allow; else None.
     """
 
     point: Point
@@ -48,6 +48,11 @@ class Scene:
     subtitle: str
     notes: tuple[str, ...]
     launch_s: float
+
+    @property
+    def ladder(self) -> bool:
+        """Whether the roofs of the one machine are named in a table: sustained, burst and datasheet of each dtype."""
+        return not self.compares and is_ladder(rates_of(self.machines[0], lang=self.lang))
 
     @property
     def compares(self) -> bool:
@@ -131,7 +136,7 @@ def _spot(point: Point, machine: int, owner: Machine, lang: str) -> Spot:
         label = say("plot.above_roof", lang, label=label)
     elif finding:
         label = say("plot.above_attainable", lang, label=label, ratio=share(excess(point)))
-    launch_s = _launch_s(owner)
+    launch_s = _launch_s(owner) * point.launches
     cap = point.flops / launch_s if launch_s > 0 else math.inf
     shown = 0 < cap < (point.attainable_flops_per_s or math.inf)
     assert point.intensity_flops_per_byte is not None  # noqa: S101  (see _drawable)
@@ -144,7 +149,7 @@ def _launch_s(machine: Machine) -> float:
     return machine.launch_s("device") or machine.launch_s("host")
 
 
-def _clean(name: str, most: int = 48) -> str:
+def _clean(name: str, most: int = 66) -> str:
     text = " ".join("".join(c if c.isprintable() else " " for c in name).split())
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -162,7 +167,7 @@ def _ranges(
     floor = min([y / 5 for y in ys] + [top / 8 for top in tops])
     feet = [m.value * low for m in mains if m.value * low < floor]
     floor = max(feet) / 1.5 if feet and not ys else floor
-    ceiling = max([y * 3 for y in ys] + [top * 2.5 for top in tops])
+    ceiling = max([y * 3 for y in ys] + [top * 5 for top in tops])
     return (low, high), (floor, ceiling)
 
 

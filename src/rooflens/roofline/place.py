@@ -82,6 +82,7 @@ def _point(
         regime=regime(kind_of(binding), floor_s, launch_s, measured_s),
         measured=measured_s is not None,
         intensity_flops_per_byte=flops / moved if moved else None,
+        launches=float(cost.launches) or 1.0,
     )
 
 

@@ -10,7 +10,7 @@ class Point:
     """One operator on the roofline.
 
     flops_per_s is achieved when a clock said so (`measured`), else attainable. share_of_peak is of the compute
-    roof of `dtype`, dense. intensity is absent when no bytes move.
+    roof of `dtype`, dense. intensity is absent when no bytes move. launches: how many kernels it is.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Point:
     measured: bool = False
     intensity_flops_per_byte: float | None = None
     note: str | None = None
+    launches: float = 1.0
 
     @property
     def share_of_attainable(self) -> float:

@@ -33,6 +33,7 @@ MESSAGES: dict[str, str] = {
     "key.above": "above its roof: a finding",
     "key.launch": "launch floor {time}: its cap here",
     "key.gemm": "fastest compute-bound run",
+    "key.power": "power roof{watts}: sustained",
     "key.link": "link slope (FLOP per link byte)",
     "note.share": "% = share of the {basis} compute roof of the operator's dtype",
     "note.untrusted": "not drawn because not trusted: {names}",

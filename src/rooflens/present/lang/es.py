@@ -32,6 +32,7 @@ MESSAGES: dict[str, str] = {
     "key.above": "por encima de su techo: un hallazgo",
     "key.launch": "lanzar el kernel {time}: su tope aquí",
     "key.gemm": "la ejecución más rápida limitada por cómputo",
+    "key.power": "techo de potencia{watts}: sostenido",
     "key.link": "pendiente del enlace (FLOP por byte)",
     "note.share": "% = parte del techo de cómputo (picos {basis}) del dtype del operador",
     "note.untrusted": "no dibujado por no ser fiable: {names}",

@@ -32,6 +32,7 @@ MESSAGES: dict[str, str] = {
     "key.above": "vượt trên trần: một phát hiện",
     "key.launch": "sàn khởi chạy {time}: giới hạn ở đây",
     "key.gemm": "lần chạy nhanh nhất giới hạn bởi tính toán",
+    "key.power": "trần công suất{watts}: duy trì",
     "key.link": "đường dốc liên kết (FLOP mỗi byte)",
     "note.share": "% = tỉ lệ so với trần tính toán (đỉnh {basis}) của dtype của toán tử",
     "note.untrusted": "không vẽ vì không đáng tin: {names}",
