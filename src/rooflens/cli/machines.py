@@ -96,6 +96,8 @@ def _head(chip: Accelerator, lang: str) -> str:
 def _units(chip: Accelerator, lang: str) -> str:
     if not chip.unit_count:
         return say("machines.units_unknown", lang)
+    if not chip.unit_kind:
+        return say("machines.units_bare", lang, count=chip.unit_count)
     return say("machines.units", lang, count=chip.unit_count, kind=chip.unit_kind)
 
 
