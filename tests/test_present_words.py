@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import pkgutil
+import re
+from pathlib import Path
 from string import Formatter
 
 import pytest
@@ -25,6 +28,7 @@ from rooflens.present.words import (
     share,
 )
 
+ASKED = re.compile(r"""(?:say|known)\(\s*["']([a-z_]+\.[^"'{}]+)["']""")  # a key written out
 DECODE = point(A100, "decode", "fp16", 1.0)
 
 
@@ -44,6 +48,20 @@ def test_every_language_has_every_phrase_with_the_same_placeholders(name, lang):
 def test_every_module_of_phrases_is_a_page_of_a_book():
     modules = {m.name for m in pkgutil.iter_modules(lang_pages.__path__)}
     assert modules == {page for pages in BOOKS.values() for page in pages} | set(LANGUAGES)
+
+
+def test_no_phrase_stands_on_two_pages_of_a_book():
+    for name, pages in BOOKS.items():
+        phrases = [k for page in pages for k in importlib.import_module(f"{lang_pages.__name__}.{page}").EN]
+        assert len(phrases) == len(set(phrases)), name
+
+
+def test_every_phrase_that_the_code_asks_for_by_name_is_there():
+    package = Path(lang_pages.__path__[0]).parents[1]
+    asked = {key for p in package.rglob("*.py") for key in ASKED.findall(p.read_text(encoding="utf-8"))}
+    there = {key for name in (*BOOKS, FIGURES) for key in book(name, "en")}
+    assert len(asked) > 100
+    assert asked - there == set()
 
 
 def test_the_first_word_of_a_key_names_its_book():

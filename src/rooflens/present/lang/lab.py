@@ -84,7 +84,7 @@ ES: dict[str, str] = {
     "esta máquina ({rate_key}), logrado frente a logrado; los anchos de banda medidos ({their_bandwidth} frente a "
     "{my_bandwidth_key}) están {bandwidths} a 1.",
     "lab.comparison.same": "Las dos razones coinciden dentro de una cuarta parte (factor {gap}), como debe ser cuando la "
-    "memoria limita en ambas: los FLOP/s máximos no intervienen.",
+    "memoria limita en ambas: los FLOP/s de pico no intervienen.",
     "lab.comparison.off": "Las dos razones difieren en un factor {gap}: es lo que una de las dos pierde por sobrecarga o "
     "código, pues la memoria limita en ambas.",
     "lab.comparison.overhead": "Esa es {who}: de sus {time}, los bytes necesitan {floor} con su propio ancho de banda medido, "
@@ -116,10 +116,10 @@ VI: dict[str, str] = {
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Nó mất {time} ({time_key}): {rate} ({rate_key}), tức {share} của "
     "trần {dtype} ({share_key}).",
     "lab.attention.memory": "Bộ nhớ là giới hạn: {bandwidth} ({bandwidth_key}), {reached} của mức mà băng thông đo được "
-    "cho phép ({reached_key}). Thêm số học không giúp được; bớt byte thì có.",
+    "cho phép ({reached_key}). Thêm phép tính không giúp được; bớt byte thì có.",
     "lab.attention.below-roof": "Nó nằm dưới đường dốc: {reached} của mức mà băng thông đo được cho phép ({reached_key}); "
     "nghi phạm đầu tiên là mã chứ không phải máy.",
-    "lab.attention.launch": "Nó bị giới hạn bởi launch: cùng những lời gọi ấy với một token trong cache đã tốn {overhead} "
+    "lab.attention.launch": "Nó bị giới hạn bởi việc khởi chạy kernel: cùng những lời gọi ấy với một token trong cache đã tốn {overhead} "
     "({overhead_key}), hơn một nửa; cả số học lẫn băng thông đều không quyết định thời gian.",
     "lab.attention.compute": "Ở đây giới hạn là tính toán: ở cường độ này số học của máy chậm hơn bộ nhớ, {reached} của mức "
     "đạt được ({reached_key}).",
@@ -133,7 +133,7 @@ VI: dict[str, str] = {
     "({rate_key}), đạt được so với đạt được; băng thông đo được ({their_bandwidth} so với {my_bandwidth_key}) có tỉ lệ "
     "{bandwidths} trên 1.",
     "lab.comparison.same": "Hai tỉ lệ khớp nhau trong vòng một phần tư (hệ số {gap}), đúng như phải thế khi bộ nhớ là giới hạn "
-    "trên cả hai: FLOP/s cực đại không tham gia.",
+    "trên cả hai: FLOP/s đỉnh không có vai trò gì.",
     "lab.comparison.off": "Hai tỉ lệ lệch nhau hệ số {gap}: đó là phần mà một trong hai mất vào overhead hoặc mã, vì bộ nhớ là "
     "giới hạn trên cả hai.",
     "lab.comparison.overhead": "Đó là {who}: trong {time} của nó, các byte cần {floor} ở băng thông đo được của chính nó, và "
