@@ -67,7 +67,7 @@ def _gpu(backend: Backend, options: Options) -> list[Stage]:
     first, others = options.dtypes[:1], options.dtypes[1:]
     products = FEED_FORWARD if FEED_FORWARD_DTYPE in options.dtypes else ()
     return [
-        *(_launch(backend, options, level) for level in ("device", "host")),
+        *(_launch(backend, options, level) for level in ("device", "kernel", "host")),
         _stream(backend, "read", options),
         *(_gemm(backend, dtype, options) for dtype in first),
         _stream(backend, "copy", options),
@@ -81,7 +81,7 @@ def _gpu(backend: Backend, options: Options) -> list[Stage]:
 
 
 def _launch(backend: Backend, options: Options, level: str) -> Stage:
-    name = "launch" if level == "device" else f"launch from the {level}"
+    name = {"device": "launch", "kernel": "small kernels"}.get(level, f"launch from the {level}")
     return Stage(name, options.launch_s, lambda b: _one(measure_launch(backend, options, b, level)), f"launch/{level}")
 
 

@@ -19,6 +19,8 @@ SAMPLE_S = 1e-3  # a near level is read so often that calling does not count
 NEAR_BYTES_PER_S = {"L2": 6e12, "shared": 30e12}  # only to choose how often
 SHARED_THREADS = 1024
 EMPTY_KERNELS = 1000
+SMALL_ROWS = (16, 4096)
+SMALL_KINDS, SMALL_TIMES = 6, 50
 
 
 @record
@@ -135,8 +137,13 @@ class Streams:
         return [("shared memory read kernel", run, _Read(sums, expected))]
 
     def launch(self, level: str) -> Sequence[Kernel]:
-        """device: a kernel after a kernel in a replayed graph; host: launched from Python one after another."""
+        """device: a kernel after a kernel in a replayed graph; host: launched from Python one after another.
+
+        kernel: a library's small kernels, each waiting for the one before: what a plain stack puts between products.
+        """
         card = self._card
+        if level == "kernel":
+            return [self._small(card)]
         if level == "device":
             run, held = card.graph(self._empty, EMPTY_KERNELS), True
             unit = f"empty kernel, {EMPTY_KERNELS} of them in a replayed graph"
@@ -144,6 +151,27 @@ class Streams:
             run, held, unit = self._empties, False, "empty kernel, launched from Python back to back"
         inner = EMPTY_KERNELS
         return [Kernel(run, unit, lambda: 0.0, 0.0, inner=inner, setting=card.here, hosted=not held)]
+
+    def _small(self, card: Card) -> Kernel:
+        """What norms, rotary embeddings, activations, sums and cache writes are made of, on a few rows of a layer."""
+        cp = card.cp
+        with card.here():
+            x, y, cached = (cp.full(SMALL_ROWS, 0.5, dtype=cp.float16) for _ in range(3))
+            norms = cp.empty(SMALL_ROWS[0], dtype=cp.float32)
+            squares = cp.ReductionKernel("T x", "float32 y", "float(x) * float(x)", "a + b", "y = a", "0", "squares")
+
+        def run() -> None:
+            squares(x, norms, axis=1)
+            cp.multiply(x, x, out=y)
+            cp.add(y, x, out=y)
+            cp.tanh(y, out=y)
+            cp.multiply(y, x, out=y)
+            cp.copyto(cached, y)
+
+        count = SMALL_KINDS * SMALL_TIMES
+        unit = f"library kernels on {SMALL_ROWS[0]} x {SMALL_ROWS[1]} halves, {count} of them in a replayed graph"
+        replayed = card.graph(run, SMALL_TIMES)
+        return Kernel(replayed, unit, lambda: 0.0, 0.0, inner=count, setting=card.here, hosted=False)
 
     def _empty(self) -> None:
         self._card.kernel(FILE, "empty")((1,), (32,), ())

@@ -27,7 +27,7 @@ class FakeMachine:
     `cached_times` the speed of memory, as when a cache is larger than it shows. noise: relative, symmetrical.
     throttle: rates fall to `throttled_to` of themselves after `throttle_after_s` without a rest.
     attention_share: share of the attainable rate that decode attention reaches. peak_times: derived peak / truth.
-    host_launch_s: what starting a kernel from the host takes at least, on a GPU.
+    host_launch_s: what starting a kernel from the host takes at least, on a GPU; small_kernel_s: a small one's time.
     weather_s: from when to when, since the start, neighbours that no counter shows slow all work to `weather_to`.
     """
 
@@ -46,6 +46,7 @@ class FakeMachine:
     caches: tuple[Cache, ...] = (Cache("L1", 32768, 2), Cache("L2", 524288, 2), Cache("L3", 2.0**25))
     launch_s: float = 1e-6
     host_launch_s: float = 4e-6
+    small_kernel_s: float = 2e-6
     noise: float = 0.003
     kind: Literal["cpu", "gpu"] = "cpu"
     links: Mapping[str, float] = field(default_factory=dict)
@@ -173,6 +174,8 @@ class FakeBackend:
 
     def launch(self, level: str = "device") -> Sequence[Kernel]:
         """Nothing but the launch cost."""
+        if level == "kernel":
+            return [self._kernel(self.machine.small_kernel_s - self.machine.launch_s, "fake small kernel")]
         if level == "host":
             return [self._kernel(self.machine.host_launch_s - self.machine.launch_s, "fake call from the host")]
         return [self._kernel(0.0, "fake call")]
