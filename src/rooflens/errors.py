@@ -9,7 +9,6 @@ RooflensError            one sentence naming the thing and the next step; exit c
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -57,5 +56,7 @@ class Unknown(RooflensError):
 
 def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """The known names most like `name`, best first; empty when none is close."""
+    import difflib
+
     by_fold = {k.casefold(): k for k in known}
     return [by_fold[m] for m in difflib.get_close_matches(name.casefold(), by_fold, n=most, cutoff=0.6)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -42,6 +41,8 @@ def headed(verb: str, heads: Sequence[str], rows: Sequence[Sequence[str]], lang:
 
 def width() -> int | None:
     """Columns of the terminal; None when standard output is none, which nothing needs to fit."""
+    import shutil
+
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "width": ("hidden_size", "n_embd", "d_model", "n_embed", "model_dim"),
@@ -67,6 +67,6 @@ def harmless(key: str) -> bool:
 @cache
 def _harmless() -> tuple[frozenset[str], tuple[str, ...]]:
     """The words of harmless.txt: plain keys, and those with a wildcard."""
-    lines = (resources.files("rooflens.models") / "harmless.txt").read_text().splitlines()
+    lines = Path(__file__).with_name("harmless.txt").read_text(encoding="utf-8").splitlines()
     words = [word for line in lines if not line.startswith("#") for word in line.split()]
     return frozenset(word for word in words if "*" not in word), tuple(word for word in words if "*" in word)
