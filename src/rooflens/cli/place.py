@@ -24,7 +24,6 @@ from rooflens.cli.options import (
     sizes,
     step_options,
 )
-from rooflens.cli.placed import levels, shown, title
 from rooflens.cli.printing import emit
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.records import encode
@@ -93,7 +92,7 @@ def command(
     whole = found[0] if len(found) == 1 else {"steps": found}
     if out is not None:
         artefacts.write_json(answer_file(out, "place"), whole, SCHEMA)
-    emit(artefacts.to_json(whole, SCHEMA) if as_json else "\n\n".join(shown(a, lang, explain=explain) for a in answers))
+    emit(artefacts.to_json(whole, SCHEMA) if as_json else _shown(answers, lang, explain=explain))
     _judge(limits, answers)
 
 
@@ -124,7 +123,14 @@ def _judge(limits: dict[str, float], answers: list[Answer]) -> None:
                 raise AnswerIsNo(f"{name} is {found:.4g}, under the {least:g} asked for")
 
 
+def _shown(answers: list[Answer], lang: str, *, explain: bool) -> str:
+    from rooflens.cli.placed import shown
+
+    return "\n\n".join(shown(a, lang, explain=explain) for a in answers)
+
+
 def _draw(path: Path, answers: list[Answer], lang: str) -> None:
+    from rooflens.cli.placed import levels, title
     from rooflens.present.plot import draw, render
 
     if path.suffix not in (".png", ".svg"):

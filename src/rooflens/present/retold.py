@@ -6,11 +6,13 @@ found again by their template in the book `retold`; a sentence that is not in it
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from string import Formatter
+from typing import TYPE_CHECKING
 
 from rooflens.present.words import book
+
+if TYPE_CHECKING:
+    import re
 
 JOINT = "; "
 AGAIN = ("why", "basis", "figure", "second", "formats")  # sentences themselves
@@ -20,10 +22,9 @@ WORDS = ("dtype", "math")
 @cache
 def retold(sentence: str, lang: str = "en") -> str:
     """The sentence, or several joined with "; ", in `lang`. Raises Unknown for a language we do not have."""
-    templates, pieces = book("retold", lang), sentence.split(JOINT)
     if lang == "en":
         return sentence
-    told = []
+    templates, pieces, told = book("retold", lang), sentence.split(JOINT), []
     while pieces:
         taken, said = _first(pieces, templates, lang)
         told.append(said)
@@ -44,7 +45,7 @@ def _first(pieces: list[str], templates: dict[str, str], lang: str) -> tuple[int
 def _matched(sentence: str) -> tuple[str, dict[str, str]]:
     """The key of the first template that the whole sentence fits, and what varies; "" when none fits."""
     for key, template in book("retold", "en").items():
-        if all(literal in sentence for literal, *_ in Formatter().parse(template)):
+        if all(literal in sentence for literal, _ in _parts(template)):
             found = _pattern(template).fullmatch(sentence)
             if found:
                 return key, found.groupdict()
@@ -53,8 +54,18 @@ def _matched(sentence: str) -> tuple[str, dict[str, str]]:
 
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
-    parts = Formatter().parse(template)
-    return re.compile("".join(re.escape(literal) + (_hole(name) if name else "") for literal, name, *_ in parts))
+    import re
+
+    parts = _parts(template)
+    return re.compile("".join(re.escape(literal) + (_hole(name) if name else "") for literal, name in parts))
+
+
+@cache
+def _parts(template: str) -> list[tuple[str, str | None]]:
+    """What is fixed in a template, each piece with the name of what follows it."""
+    from string import Formatter
+
+    return [(literal, name) for literal, name, *_ in Formatter().parse(template)]
 
 
 def _hole(name: str) -> str:
