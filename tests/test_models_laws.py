@@ -72,7 +72,8 @@ FAMILIES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "gpt_oss": {**EXPERTS, **WINDOW}, "deepseek_v3": {**EXPERTS, **LATENTS}, "qwen3_next": {**EXPERTS, **STATES},
     "qwen3_5_text": STATES,
     "mamba2": {
-        "num_heads": st.just(4), "head_dim": st.just(16), "state_size": st.just(8), "intermediate_size": st.none(),
+        "num_heads": st.just(4), "head_dim": st.just(16), "state_size": st.just(8), "n_groups": st.just(1),
+        "intermediate_size": st.none(),
     },
 }  # fmt: skip
 choices = st.builds(

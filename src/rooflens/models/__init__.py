@@ -17,7 +17,7 @@ from rooflens.models.model import Block, Choices, Model
 from rooflens.models.quantised import Stored, stored
 from rooflens.models.refused import REFUSED
 from rooflens.models.shapes import SHAPES, Shape
-from rooflens.models.spellings import same_fact
+from rooflens.models.spellings import asked, same_fact
 from rooflens.models.wrappers import Unwrapped, unwrap
 
 __all__ = [
@@ -92,10 +92,14 @@ def _shape(family: str, where: str) -> Shape:
 
 
 def _config(found: Unwrapped, where: str) -> Config:
-    """The language model's facts in common words, those that its file left to its class filled in."""
+    """The language model's facts in common words, those that its file left to its class filled in.
+
+    An absent key is what the class takes for it; one that is null says none, which is another thing. The sizes that
+    make a model what it is are asked for, unless they stand inside another config, which leaves out what is usual.
+    """
     defaults = _classes().get(found.family, {})
-    said = {other for key in found.facts for other in same_fact(key)}
-    left = {key: value for key, value in defaults.items() if found.nested and key not in said}
+    said = {other for key in (*found.facts, *common(found.family, found.facts)) for other in same_fact(key)}
+    left = {key: value for key, value in defaults.items() if key not in said and (found.nested or not asked(key))}
     return Config(common(found.family, {**left, **found.facts}), where, defaults, left)
 
 

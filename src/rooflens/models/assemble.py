@@ -39,7 +39,8 @@ def letters(config: Config, family: Family) -> Letters:
         config.moot("taps")
     config.moot("ffn", "expert_ffn" if EXPERTS not in halves else "ffn")
     if layers.DENSE in halves:
-        found["F"] = float(config.size("ffn", None if family.gated else 4 * int(found["D"])))
+        usual = not family.gated and not config.of_class("ffn")  # four times the width where the class says no other
+        found["F"] = float(config.size("ffn", 4 * int(found["D"]) if usual else None))
     if family.positions == "learned":
         found["C"] = float(config.size("context") + family.offset)
     if config.has("embed_width"):

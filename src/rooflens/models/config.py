@@ -26,6 +26,7 @@ class Config:
         self.defaults, self.left = defaults or {}, frozenset(left)
         self.faults: list[str] = []
         self.read: set[str] = set()
+        self.sized: set[str] = set()
 
     def size(self, what: str, default: int | None = None, most: int = LARGEST) -> int:
         """A whole number above 0; a null or absent key takes `default`, or is a fault that names its spellings."""
@@ -98,6 +99,10 @@ class Config:
         """Whether the key is there and says something (not null)."""
         return self._said(what)[1] is not None
 
+    def of_class(self, what: str) -> bool:
+        """Whether the class takes something for this key when it is absent."""
+        return self._of_class(what)[1] is not None
+
     def moot(self, *whats: str) -> None:
         """Notes facts that other facts make irrelevant here, so that nobody is warned of them."""
         for what in whats:
@@ -115,8 +120,8 @@ class Config:
 
     def notes(self) -> tuple[str, ...]:
         """Warnings: sizes that the file leaves to its class, and keys that nobody read and that may change a price."""
-        taken = ", ".join(f"{key} {self.data[key]}" for key in sorted(self.left & self.read) if self._is_size(key))
-        said = [f"the text config leaves out {taken}: the defaults of its class are taken"] if taken else []
+        taken = ", ".join(f"{key} {self.data[key]}" for key in sorted(self.left & self.sized) if self._is_size(key))
+        said = [f"the config leaves out {taken}: the defaults of its class are taken"] if taken else []
         for key, value in self.data.items():
             unread = key not in self.read and key not in self.left and value not in (None, False, [], {})
             if unread and not harmless(key) and not self._repeats(key, value):
@@ -136,6 +141,7 @@ class Config:
             if default is None:
                 self.faults.append(f"{' / '.join(SPELLINGS.get(what, (what,)))}: missing")
             return least if default is None else default
+        self.sized.add(key)
         return self._one(key, value, least, most)
 
     def _one(self, key: str, value: Any, least: int, most: int) -> int:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rooflens.models.unlisted import listed
+
 Facts = dict[str, Any]
 
 
 def common(family: str, data: Mapping[str, Any]) -> Facts:
     """The facts of a config of this model type in common words."""
-    return _DIALECTS.get(family, dict)(dict(data))
+    return listed(family, _DIALECTS.get(family, dict)(dict(data)))
 
 
 def _inner(facts: Facts, key: str) -> Facts:
@@ -30,7 +32,7 @@ def is_factor(value: Any) -> bool:
 def _falcon(facts: Facts) -> Facts:
     """One key-value head (multi_query), some (new decoder) or all; in parallel blocks one norm or two."""
     new = facts.pop("new_decoder_architecture", None) is True or facts.get("model_type") == "RefinedWeb"
-    one = facts.pop("multi_query", True) is not False
+    one = facts.pop("multi_query", True) not in (False, None)
     listed = [facts.pop(key, None) for key in ("num_kv_heads", "n_head_kv")]
     if new:
         facts["num_key_value_heads"] = next((n for n in listed if n is not None), None)
@@ -42,7 +44,7 @@ def _falcon(facts: Facts) -> Facts:
 
 
 def _bigcode(facts: Facts) -> Facts:
-    if facts.pop("multi_query", True) is not False:
+    if facts.pop("multi_query", True) not in (False, None):
         facts["num_key_value_heads"] = 1
     return facts
 
@@ -205,7 +207,9 @@ def _gemma4(facts: Facts) -> Facts:
 
 
 def _nemotron_h(facts: Facts) -> Facts:
-    """Newer files list their layers without counting them."""
+    """Newer files list their layers without counting them; the shared experts' width is that of all together."""
+    if isinstance(facts.get("n_shared_experts"), int) and facts.get("moe_shared_expert_intermediate_size"):
+        facts["n_shared_experts"] = min(facts["n_shared_experts"], 1)
     listed = facts.get("layers_block_type")
     if facts.get("num_hidden_layers") is None and isinstance(listed, list):
         facts["num_hidden_layers"] = len(listed)
@@ -241,8 +245,10 @@ def _step(facts: Facts) -> Facts:
 
 
 def _bailing_hybrid(facts: Facts) -> Facts:
+    """Recurrent layers have as many heads, and as wide ones, as attention would have."""
     taps = facts.pop("short_conv_kernel_size", facts.get("linear_conv_kernel_dim"))
-    return {**facts, "linear_conv_kernel_dim": taps}
+    heads = {"linear_num_heads": facts.get("num_attention_heads"), "linear_head_dim": facts.get("head_dim")}
+    return {**heads, **facts, "linear_conv_kernel_dim": taps}
 
 
 def _hunyuan_moe(facts: Facts) -> Facts:
@@ -258,6 +264,8 @@ def _hunyuan_moe(facts: Facts) -> Facts:
 def _llama4(facts: Facts) -> Facts:
     """intermediate_size is an expert's width, intermediate_size_mlp that of a dense layer."""
     dense = facts.pop("intermediate_size_mlp", None)
+    if facts.get("intermediate_size") is None:
+        return facts
     return {**facts, "moe_intermediate_size": facts.get("intermediate_size"), "intermediate_size": dense}
 
 

@@ -13,7 +13,8 @@ from rooflens.operators.standard import ACTIVATION_FLOPS, GATED_FLOPS, SOFTMAX_F
 def expert_letters(config: Config, experts: Experts) -> dict[str, float]:
     """Experts, how many a token visits, and their width; the width of the shared ones together, if any."""
     count, active = config.size("experts"), config.size("active")
-    width = config.size("expert_ffn" if config.has("expert_ffn") else "ffn")
+    own = config.has("expert_ffn") or config.of_class("expert_ffn")
+    width = config.size("expert_ffn" if own else "ffn")
     config.must(f"{active} experts active a token, but there are {count}", holds=active <= count)
     shared = _shared_width(config, experts, width)
     found = {"E": count, "A": active, "Fe": width, **({"Fs": shared} if shared else {})}

@@ -43,6 +43,7 @@ def blocks(config: Config, sizes: Letters, choices: Choices) -> tuple[Block, ...
     plan = Plan(config, FAMILY, choices)
     count, shared = int(sizes["L"]), config.setting("num_kv_shared_layers")
     kinds = layers.mixers(config, FAMILY, count)
+    config.must(f"num_kv_shared_layers: {shared} of {count} layers leave none that caches", holds=shared < count)
     reads = [i >= count - shared > 0 for i in range(count)]
     double = 2 if config.flag("use_double_wide_mlp") else 1
     widths = [width * (double if later else 1) for width, later in zip(config.sizes("ffn", count), reads, strict=False)]

@@ -27,11 +27,11 @@ HYBRIDS: dict[str, Family] = {
     "falcon_h1": replace(LLAMA, pattern="B", recurrent="mamba-2", recurrent_form="norm if mamba_rms_norm"),
     "falcon_mamba": Family(pattern="R", recurrent="mamba-1"),
     "granitemoehybrid": Family(
-        qkv_bias="attention_bias", out_bias="attention_bias", recurrent="mamba-2", experts=Experts()
+        qkv_bias="attention_bias", out_bias="attention_bias", pattern="R", recurrent="mamba-2", experts=Experts()
     ),
     "jamba": Family(pattern="RRRRGRRR", recurrent="mamba-1", recurrent_form="inner norms", experts=Experts()),
     "kimi_linear": Family(mixer="mla", pattern="RRRG", recurrent="delta attention", experts=Experts()),
-    "lara_mini": replace(DELTA, gate="", pattern="RLRG", experts=Experts()),
+    "lara_mini": replace(DELTA, gate="", pattern="RLRGL", experts=Experts()),
     "lfm2": LFM,
     "lfm2_moe": replace(LFM, experts=Experts()),
     "lfm3": replace(LFM, sandwich="use_sandwich_norm", gate="head if use_attention_gate"),

@@ -42,7 +42,7 @@ def mixers(config: Config, family: Family, layers: int) -> tuple[str, ...]:
         return tuple(FULL if kind == "full" else FOLLOWS for kind in chosen)
     listed = config.items("kinds")
     if listed is not None:
-        config.moot(*_PERIODS, *_PLACES, *_ALSO)
+        config.moot(*_PERIODS, *_PLACES, *_ALSO, *_REACH.values())
         return _local(config, family, _listed(config, listed, layers))
     for found in (_at_positions(config, layers), _periodic(config, family, layers)):
         if found:
@@ -79,9 +79,10 @@ def reach(config: Config, kind: str) -> float | None:
 def _local(config: Config, family: Family, kinds: tuple[str, ...]) -> tuple[str, ...]:
     """The same, with local layers whose window is not there, or switched off, attending to all."""
     own = {*kinds, *(_LETTERS.get(letter) for letter in family.pattern)}
+    if LOCAL in own and not config.flag("use_sliding_window", default=True):
+        config.moot("window", "max_window_layers")
+        return tuple(FULL if kind == LOCAL else kind for kind in kinds)
     binds = {kind: reach(config, kind) is not None for kind in _REACH if kind in own}
-    if LOCAL in own:
-        binds[LOCAL] &= config.flag("use_sliding_window", default=True)
     return tuple(kind if binds.get(kind, True) else FULL for kind in kinds)
 
 
@@ -126,7 +127,8 @@ def _periodic(config: Config, family: Family, layers: int) -> tuple[str, ...] | 
     period = config.setting("attn_layer_period")
     if period:
         return tuple(FULL if i % period == config.setting("attn_layer_offset") else other for i in range(layers))
-    if config.has("max_window_layers") and "use_sliding_window" in config.data:
+    follows = "max_window_layers" in config.defaults or "use_sliding_window" in config.data
+    if config.has("max_window_layers") and follows:
         first = config.setting("max_window_layers")
         return tuple(LOCAL if i >= first else FULL for i in range(layers))
     return None

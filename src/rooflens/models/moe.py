@@ -61,11 +61,11 @@ MOE: dict[str, Family] = {
     "hy_v3": replace(QWEN3, pattern="G", experts=COUNTED),
     "kimi_k2": DEEPSEEK,
     "kolibri1": Family(head_norm="head", sandwich=True, pattern="LLLLG", experts=COUNTED),
-    "laguna": Family(head_norm="head", pattern="L", gate="head", experts=Experts(router_bias=True)),
+    "laguna": Family(head_norm="head", gate="head", experts=Experts(router_bias=True)),
     "llama4_text": replace(
         LLAMA, ffn_bias=False, pattern="CCCG", head_norm="bare head if use_qk_norm", experts=Experts(shared="one")
     ),
-    "mellum": replace(QWEN3, experts=COUNTED),
+    "mellum": replace(QWEN3, pattern="G", experts=COUNTED),
     "mimo_v2_flash": Family(
         qkv_bias="attention_bias", sinks="local", pattern="GLLLLG", experts=COUNTED,
     ),

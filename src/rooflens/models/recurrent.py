@@ -181,15 +181,23 @@ def _mamba2_sizes(config: Config) -> dict[str, float]:
 
 
 def _head_width(config: Config, heads: int) -> int:
-    key = next((key for key in SPELLINGS["state_width"] if config.data.get(key) == "auto"), "")
+    if _is_auto(config, "state_width"):
+        return config.size("expand", 2) * config.size("width") // heads
+    return config.size("state_width")
+
+
+def _is_auto(config: Config, what: str) -> bool:
+    """Whether the file leaves a size to be worked out from the others."""
+    key = next((key for key in SPELLINGS[what] if config.data.get(key) == "auto"), "")
     config.read.add(key)
-    return config.size("expand", 2) * config.size("width") // heads if key else config.size("state_width")
+    return bool(key)
 
 
 def _mamba1_sizes(config: Config) -> dict[str, float]:
     width = config.size("width")
     inner = config.size("mamba_inner", config.size("expand", 2) * width)
-    rank = -(-width // 16) if config.data.get("dt_rank") == "auto" else config.size("dt_rank", -(-width // 16))
+    usual = -(-width // 16)
+    rank = usual if _is_auto(config, "dt_rank") else config.size("dt_rank", usual)
     return {"Hs": inner, "Ws": 1, "Ns": config.size("state_size"), "Rd": rank}
 
 

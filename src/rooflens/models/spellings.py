@@ -52,6 +52,17 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "dt_rank": ("mamba_dt_rank", "time_step_rank"),
 }  # fmt: skip
 
+_ASKED = (
+    "width", "layers", "heads", "vocab", "ffn", "experts", "active", "context", "state_heads", "state_width",
+    "state_size", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "index_n_heads", "index_head_dim",
+    "index_topk",
+)  # fmt: skip
+
+
+def asked(key: str) -> bool:
+    """Whether a config that is not inside another one has to say this itself."""
+    return any(key in SPELLINGS.get(what, (what,)) for what in _ASKED)
+
 
 def same_fact(key: str) -> tuple[str, ...]:
     """All spellings of the fact that this key is one of."""
