@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooflens.errors import BadFile, RooflensError
-from rooflens.records import checked, decode, encode, quantity
+from rooflens.records import checked, decode, encode, field, fields, quantity, record
 
 
-@dataclass(frozen=True)
+@record
 class Link:
     name: str
     bytes_per_s: float = quantity("B/s")
 
 
-@dataclass(frozen=True)
+@record
 class Chip:
     id: str
     memory_bytes: float = quantity("B")
@@ -136,7 +135,7 @@ def test_a_whole_number_will_do_for_a_number_but_true_will_not():
     assert "expected a number" in faults_of(GOOD | {"price_usd": True})[0]
 
 
-@dataclass(frozen=True)
+@record
 class Version:
     number: Literal[1, 2]
 
@@ -147,7 +146,7 @@ def test_true_is_not_the_literal_one():
         assert "is not allowed" in faults_of({"number": wrong}, Version)[0]
 
 
-@dataclass(frozen=True)
+@record
 class Ratio:
     value: float
 
@@ -255,7 +254,7 @@ def test_a_record_survives_with_any_schema_it_knows(chip, number):
     assert decode(Chip, data, "x", "rooflens/chip/9") == chip
 
 
-KEYS = st.sampled_from([*Chip.__dataclass_fields__, "name", "bytes_per_s", "schema"])
+KEYS = st.sampled_from([*(f.name for f in fields(Chip)), "name", "bytes_per_s", "schema"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT | st.sampled_from(["80 GB", "1 TB/s", "gpu"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT | KEYS, inner, max_size=4),
@@ -274,7 +273,7 @@ def test_any_json_is_a_record_or_a_bad_file(data, schema):
         assert isinstance(chip, Chip)
 
 
-@given(CHIPS, st.sampled_from(sorted(Chip.__dataclass_fields__)), JSON)
+@given(CHIPS, st.sampled_from(sorted(f.name for f in fields(Chip))), JSON)
 def test_one_spoilt_key_is_blamed_and_no_other(chip, key, junk):
     try:
         decode(Chip, encode(chip) | {key: junk}, "any")

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from rooflens.models import Choices, Model
 from rooflens.operators.alone import alone, is_alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import checked, record
+from rooflens.records import checked, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.links import said as links_said
 from rooflens.roofline.machines import from_accelerator, overridden

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rooflens import artefacts, workload
@@ -17,7 +16,7 @@ from rooflens.predict.deployment import Deployment
 from rooflens.predict.memory import reserve
 from rooflens.predict.predicting import predict as foretell
 from rooflens.predict.prediction import Prediction
-from rooflens.records import checked, record
+from rooflens.records import checked, fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
 from rooflens.roofline.math import resolve
@@ -64,7 +63,7 @@ class Load:
 
 
 RESERVE = ("memory_fraction", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes")
-LOADED = tuple(Load.__dataclass_fields__)
+LOADED = tuple(f.name for f in fields(Load))
 
 
 def predict(what: str, on: str | Machine, **asked: Any) -> Prediction | Arithmetic:
@@ -146,7 +145,7 @@ def _arithmetic(question: Question, load: Load, there: Machine) -> Arithmetic:
 
 def _differing(said: Question | Load, plain: Question | Load) -> list[str]:
     """The fields that somebody set."""
-    return [name for name in said.__dataclass_fields__ if getattr(said, name) != getattr(plain, name)]
+    return [f.name for f in fields(said) if getattr(said, f.name) != getattr(plain, f.name)]
 
 
 def advise(what: str, on: str | Machine, *, goal: Goal = "throughput", to: Sequence[str] = (), **asked: Any) -> Advice:

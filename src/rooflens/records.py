@@ -1,4 +1,4 @@
-"""A small strict decoder between frozen dataclasses and JSON or TOML.
+"""A small strict decoder between records and JSON or TOML.
 
 `decode` lists *every* fault of a file with its path and the nearest known key, and never guesses. `encode`
 leaves out what is not known (None): absent means not known, and null never means 0.
@@ -8,10 +8,10 @@ A field may carry metadata: `quantity("B/s")` lets a file write `"2.0 TB/s"` (te
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 import reprlib
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,12 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from rooflens.errors import BadFile, RooflensError, near
-from rooflens.frozen import quantity, record
+from rooflens.frozen import Field, field, fields, is_record, quantity, record, replace
 from rooflens.units import parse as parse_unit
 
-__all__ = ["checked", "decode", "encode", "html", "quantity", "record"]
+__all__ = [
+    "checked", "decode", "encode", "field", "fields", "html", "is_record", "quantity", "record", "replace",
+]  # fmt: skip
 
 T = TypeVar("T")
 _ABSENT = object()
@@ -48,12 +50,12 @@ def decode(cls: type[T], data: object, where: str, schema: str | None = None) ->
 
 
 def encode(value: object) -> Any:
-    """Plain JSON types: dataclasses become objects without their None fields.
+    """Plain JSON types: records become objects without their None fields.
 
     Raises RooflensError for what no JSON file holds: NaN, infinity, and text with half a character.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        pairs = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
+    if is_record(value):
+        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
         return {name: encode(v) for name, v in pairs if v is not None}
     if isinstance(value, Mapping):
         return {encode(str(k)): encode(v) for k, v in value.items() if v is not None}
@@ -72,8 +74,8 @@ def checked(asked: Any) -> None:
     """Raises RooflensError unless every field of a record made in Python is what its annotation says, as in a file."""
     faults: list[str] = []
     kinds: Any = type(asked)
-    for name, (field, kind) in _fields(kinds).items():
-        _value(kind, getattr(asked, name), name, faults, field.metadata.get("unit"))
+    for f, kind in _fields(kinds):
+        _value(kind, getattr(asked, f.name), f.name, faults, f.unit)
     if faults:
         raise RooflensError("; ".join(faults))
 
@@ -104,7 +106,7 @@ def _value(kind: Any, data: Any, path: str, faults: list[str], unit: str | None)
         return _union(get_args(kind), data, path, faults, unit)
     if origin is Literal:
         return _literal(get_args(kind), data, path, faults)
-    if dataclasses.is_dataclass(kind):
+    if is_record(kind):
         return _record(kind, data, path, faults)
     if origin in (tuple, list):
         return _sequence(kind, data, path, faults, unit)
@@ -125,7 +127,7 @@ def _union(kinds: tuple[Any, ...], data: Any, path: str, faults: list[str], unit
         value = _value(kind, data, path, mine, unit)
         if not mine:
             return value
-        if isinstance(data, Mapping) and dataclasses.is_dataclass(kind):
+        if isinstance(data, Mapping) and is_record(kind):
             inside.append(mine)
     neither = [f"{path}: expected {' or '.join(_name(k) for k in options)}, found {_brief(data)}"]
     nearest = min(inside, key=len, default=neither)
@@ -146,14 +148,14 @@ def _record(cls: Any, data: Any, path: str, faults: list[str]) -> Any:
     if not isinstance(data, Mapping):
         faults.append(f"{path or 'file'}: expected an object, found {_brief(data)}")
         return None
-    known = _fields(cls)
+    known = [f.name for f in fields(cls)]
     for key in data:
         if key not in known:
             hint = near(_brief(key).strip("'"), known, 1)
             said = f", did you mean {hint[0]!r}?" if hint else ""
             faults.append(f"{_join(path, key)}: unknown key {_brief(key)}{said}")
     before = len(faults)
-    values = {name: _field(field, kind, data, path, faults) for name, (field, kind) in known.items()}
+    values = {f.name: _field(f, kind, data, path, faults) for f, kind in _fields(cls)}
     given = {name: value for name, value in values.items() if value is not _ABSENT}
     if len(faults) > before:
         return None
@@ -164,11 +166,11 @@ def _record(cls: Any, data: Any, path: str, faults: list[str]) -> Any:
         return None
 
 
-def _field(field: dataclasses.Field[Any], kind: Any, data: Mapping[str, Any], path: str, faults: list[str]) -> Any:
-    if field.name in data:
-        return _value(kind, data[field.name], _join(path, field.name), faults, field.metadata.get("unit"))
-    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-        faults.append(f"{_join(path, field.name)}: missing")
+def _field(f: Field, kind: Any, data: Mapping[str, Any], path: str, faults: list[str]) -> Any:
+    if f.name in data:
+        return _value(kind, data[f.name], _join(path, f.name), faults, f.unit)
+    if f.required:
+        faults.append(f"{_join(path, f.name)}: missing")
     return _ABSENT
 
 
@@ -221,10 +223,15 @@ def _number(data: Any, path: str, faults: list[str], unit: str | None) -> float:
     return value
 
 
+def _fields(cls: Any) -> list[tuple[Field, Any]]:
+    """The fields of a record, each with its kind."""
+    return [(f, _kind(f.text, f.home)) for f in fields(cls)]
+
+
 @cache
-def _fields(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Any]]:
-    kinds = typing.get_type_hints(cls)
-    return {f.name: (f, kinds[f.name]) for f in dataclasses.fields(cls) if f.init}
+def _kind(text: str, module: str) -> Any:
+    """What an annotation of this module means: typing.get_type_hints, without its parts that no record needs."""
+    return eval(text, vars(sys.modules[module]))  # noqa: S307 - our own annotations, never a file's words
 
 
 def _join(path: str, key: object) -> str:
@@ -233,7 +240,7 @@ def _join(path: str, key: object) -> str:
 
 
 def _name(kind: Any) -> str:
-    if dataclasses.is_dataclass(kind) or get_origin(kind) in (dict, Mapping):
+    if is_record(kind) or get_origin(kind) in (dict, Mapping):
         return "an object"
     if get_origin(kind) in (tuple, list):
         return "a list"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from rooflens.arrays import Number, all_of, letter, maximum, minimum, smaller
@@ -17,7 +16,7 @@ from rooflens.operators.experts import experts_touched
 from rooflens.operators.letters import shard
 from rooflens.operators.rows import Part, Row
 from rooflens.parallel import ENDS, Pipeline, check, check_devices, hand_overs, pipeline, talking
-from rooflens.records import record
+from rooflens.records import record, replace
 
 Phase = Literal["decode", "prefill"]
 Mask = Literal["causal", "full"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal
 
 from rooflens.catalogue.record import NETWORK_BYTES_PER_S, Accelerator, Origin
-from rooflens.records import record
+from rooflens.records import record, replace
 
 SMEM_BYTES_PER_CLOCK = 128  # an NVIDIA SM reads 32 banks of 4 bytes a clock
 _WITH_SHARED_MEMORY = ("SM", "CU", "Xe-core")

@@ -7,10 +7,9 @@ fp32. A package of several devices is described whole; `one_device` is the part 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
 from typing import Any, Literal, TypeVar, cast
 
-from rooflens.records import quantity, record
+from rooflens.records import field, fields, is_record, quantity, record, replace
 
 T = TypeVar("T")
 Origin = Literal["spec", "derived", "assumed"]
@@ -232,7 +231,7 @@ def _bad_id(id: str) -> list[str]:
 def _bad_numbers(record: Any, path: str) -> list[str]:
     faults = []
     for name, value in _known(record).items():
-        if hasattr(value, "__dataclass_fields__"):
+        if is_record(value):
             faults += _bad_numbers(value, f"{path}{name}.")
         elif isinstance(value, (int, float)) and value < 0:
             faults.append(f"{path}{name}: {value!r} is below 0")

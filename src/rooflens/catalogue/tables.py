@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cache
 from typing import Literal, TypeVar
 
 from rooflens.catalogue.store import DATA, toml
 from rooflens.errors import Unknown
-from rooflens.records import decode, quantity, record
+from rooflens.records import decode, field, quantity, record
 
 T = TypeVar("T")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from rooflens.catalogue import NETWORK_BYTES_PER_S, Accelerator, derive_peak
 from rooflens.catalogue.record import MatrixPeaks, VectorPeaks
 from rooflens.errors import NoPath, RooflensError
-from rooflens.records import record
+from rooflens.records import fields, record
 from rooflens.units import parse, show, show_binary
 
 ACCUMULATED = "_acc16"

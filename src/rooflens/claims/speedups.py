@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from rooflens.claims.record import TOLERANCE, Case, Claim, Reach, Verdict
@@ -13,7 +12,7 @@ from rooflens.models import Model
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Part
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.math import resolve
 from rooflens.roofline.price import price_step

@@ -108,9 +108,8 @@ def _options(measuring: dict[str, Any], backend: str) -> Any:
 
 
 def _only(options: Any, text: str, known: tuple[str, ...]) -> Any:
-    from dataclasses import replace
-
     from rooflens.errors import Unknown
+    from rooflens.records import replace
 
     wanted = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in wanted:

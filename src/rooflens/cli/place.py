@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from rooflens.cli.options import (
 )
 from rooflens.cli.printing import emit
 from rooflens.errors import AnswerIsNo, RooflensError
-from rooflens.records import encode
+from rooflens.records import encode, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.placement import SCHEMA

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rooflens.lab.observe import NAIVE, REPLAYED, Observation
+from rooflens.records import replace
 from rooflens.roofline.points import Point
 from rooflens.roofline.profile import AttentionPoint, GemmPoint
 

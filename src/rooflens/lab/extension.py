@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
-from rooflens.records import decode, record
+from rooflens.records import decode, fields, record
 
 SCHEMA = "rooflens/extension/1"
 LONGEST = 4000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rooflens import workload
 from rooflens.dtypes import dtype
@@ -11,7 +10,7 @@ from rooflens.errors import RooflensError
 from rooflens.operators.alone import Alone, alone
 from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.points import Point

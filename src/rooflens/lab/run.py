@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from rooflens.lab.staging import (
 from rooflens.present.plot import draw, render
 from rooflens.present.scene import compose
 from rooflens.present.words import say
-from rooflens.records import encode, record
+from rooflens.records import encode, field, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
 from rooflens.roofline.profile import LARGEST_RATE, Profile, check_rates

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from rooflens.measure.attention import DTYPES, Attention, measure_attention
 from rooflens.measure.backend import AttentionShape, Backend
 from rooflens.measure.options import Options, Progress
 from rooflens.measure.run import measure
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.profile import Device, Profile
 
 FIRST_CONTEXT, MOST_CONTEXT = 128, 1 << 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal
 
 from rooflens.arrays import Number
@@ -12,7 +11,7 @@ from rooflens.levers.changes import Change, Means, changes
 from rooflens.predict.deployment import Deployment, bound
 from rooflens.predict.memory import Reserve, memory
 from rooflens.predict.predicting import Estimator, usd_per_million
-from rooflens.records import html, record
+from rooflens.records import html, record, replace
 from rooflens.roofline.bound import Bound
 from rooflens.roofline.price import price_step
 from rooflens.workload import accepted

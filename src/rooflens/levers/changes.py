@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from rooflens.dtypes import Dtype, dtype
 from rooflens.errors import NoPath, RooflensError
 from rooflens.models import rebuilt
 from rooflens.predict.deployment import Deployment, batch_at_ridge
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.math import resolve
 from rooflens.units import percent, show

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooflens.operators.cost import Cost
 from rooflens.operators.letters import Letters
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
 from rooflens.roofline.points import Point

@@ -7,12 +7,12 @@ few seconds agrees with the next. A look half a minute later tells.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from rooflens.measure.backend import Backend, Cannot
 from rooflens.measure.budget import Budget
 from rooflens.measure.options import Options, quick
 from rooflens.measure.stages import plan
+from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.units import percent, show
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooflens.measure.backend import Backend, Cannot
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import ceiling, own_faults, unsettled, wrong_result
 from rooflens.measure.kernels import STREAMS
 from rooflens.measure.loop import Rule, Run, fastest, interleave, repeat
 from rooflens.measure.options import Options, may_retry
+from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Device, Gate
 from rooflens.units import percent, show, show_binary

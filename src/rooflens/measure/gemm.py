@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import median
 
 from rooflens.measure.backend import Backend
@@ -11,7 +10,7 @@ from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, w
 from rooflens.measure.loop import LEAST_SAMPLES, Rule, Run, fastest, first, repeat, settle, window
 from rooflens.measure.options import Options, may_retry
 from rooflens.measure.shapes import Best, best_shape
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling, Mode
 from rooflens.roofline.place import BELOW_ROOF_SHARE
 from rooflens.roofline.profile import Device, Gate, GemmPoint

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import ceiling, unsettled, wrong_result
 from rooflens.measure.loop import Rule, repeat
 from rooflens.measure.options import Options
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Gate
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from rooflens.errors import RooflensError
 from rooflens.measure.budget import Budget
-from rooflens.records import record
+from rooflens.records import record, replace
 
 DTYPES = ("fp32", "fp64", "bf16", "fp16", "int8")
 Progress = Callable[[str, float], None]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from rooflens.measure.backend import Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.kernels import gemm_flops
 from rooflens.measure.loop import fastest
 from rooflens.measure.options import Options
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.profile import GemmPoint
 
 CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)

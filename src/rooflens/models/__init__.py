@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from rooflens.models.refused import REFUSED
 from rooflens.models.shapes import SHAPES, Shape
 from rooflens.models.spellings import asked, same_fact
 from rooflens.models.wrappers import Unwrapped, unwrap
+from rooflens.records import replace
 
 __all__ = [
     "Block",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import replace
 from typing import TypeVar
 
 from rooflens.models import attention, ffn, layers, mla, recurrent
@@ -15,6 +14,7 @@ from rooflens.models.layers import BOTH, CHUNKED, EXPERTS, FOLLOWS, FULL, LOCAL,
 from rooflens.models.model import Block, Choices
 from rooflens.operators.rows import Home, Row
 from rooflens.operators.standard import bias, linear
+from rooflens.records import replace
 
 Letters = dict[str, float]
 Kind = TypeVar("Kind", bound=Hashable)

@@ -5,11 +5,10 @@ Sources: the classes of transformers, and the modelling files that stand beside 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooflens.models.family import Family
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import norm
+from rooflens.records import replace
 
 LLAMA = Family(qkv_bias="attention_bias", out_bias="attention_bias", ffn_bias="mlp_bias")
 QWEN2 = Family(qkv_bias=True, pattern="L")

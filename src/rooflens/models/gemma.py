@@ -7,7 +7,6 @@ Source: the classes of transformers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from rooflens.models import assemble, attention, ffn, layers
 from rooflens.models.attention import Form
@@ -18,6 +17,7 @@ from rooflens.models.layers import FULL, LOCAL
 from rooflens.models.model import Block, Choices
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import SOFTMAX_FLOPS, bias, linear, norm, vector
+from rooflens.records import replace
 
 Letters = dict[str, float]
 FAMILY = replace(GEMMA2, head_norm="head", pattern="LLLLLG")

@@ -5,10 +5,9 @@ Sources: the classes of transformers, and the modelling files that stand beside 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooflens.models.dense import LLAMA
 from rooflens.models.family import Experts, Family
+from rooflens.records import replace
 
 DELTA = Family(
     qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", gate="doubled if attn_output_gate",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any, Literal
 
 from rooflens.arrays import Number, smaller
@@ -12,7 +11,7 @@ from rooflens.operators.cost import Precision
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Home, Row, product
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import html, record
+from rooflens.records import field, html, record
 
 Local = Literal["window", "chunk", "selection"]
 

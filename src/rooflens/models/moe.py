@@ -5,10 +5,9 @@ Sources: the classes of transformers, and the modelling files that stand beside 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooflens.models.dense import COHERE, GLM, LLAMA, QWEN3
 from rooflens.models.family import Experts, Family
+from rooflens.records import replace
 
 COUNTED = Experts()
 MIXTRAL = Family(pattern="L", experts=COUNTED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from rooflens.dtypes import Dtype
@@ -12,6 +11,7 @@ from rooflens.models.config import Config
 from rooflens.models.ignored import shares
 from rooflens.models.schemes import METHODS, Stored
 from rooflens.operators.rows import Part
+from rooflens.records import replace
 
 __all__ = ["Stored", "stored"]
 

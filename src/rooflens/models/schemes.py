@@ -9,13 +9,12 @@ Sources: the file formats of AutoGPTQ, AutoAWQ, bitsandbytes, compressed-tensors
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
 from typing import Any
 
 from rooflens.dtypes import DTYPES, Dtype
 from rooflens.models.config import Config
 from rooflens.operators.rows import Part
-from rooflens.records import record
+from rooflens.records import field, record, replace
 
 KEPT: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
 LISTED: tuple[Part, ...] = ("embed", "router", "norm", "conv")  # of formats that name the head when they leave it wide

@@ -6,7 +6,6 @@ Sources: the modelling files that stand beside the weights.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from rooflens.models import assemble, attention, ffn
@@ -17,6 +16,7 @@ from rooflens.models.family import Family, Plan
 from rooflens.models.model import Block, Choices
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import linear, norm
+from rooflens.records import replace
 
 Letters = dict[str, float]
 OPENELM = Family(head_norm="head if normalize_qk_projections")

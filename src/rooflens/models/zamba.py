@@ -8,7 +8,6 @@ Source: the class of transformers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from rooflens.models import assemble, layers, recurrent
 from rooflens.models.config import MOST_LAYERS, Config
@@ -17,6 +16,7 @@ from rooflens.models.layers import BOTH
 from rooflens.models.model import Block, Choices
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import GATED_FLOPS, ROTARY_FLOPS, attention, linear, norm, vector
+from rooflens.records import replace
 
 Letters = dict[str, float]
 FAMILY = Family(pattern="RRRRRB", recurrent="mamba-2")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from rooflens.errors import RooflensError, Unknown
 from rooflens.operators.cost import Cost, Precision, cost_of, total
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import ALONE, LAYER_NORM_FLOPS, AttentionForm, attention
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.units import LARGEST, whole
 
 Values = Mapping[str, float]

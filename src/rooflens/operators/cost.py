@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from functools import reduce
 
 from rooflens.arrays import Number
@@ -11,7 +10,7 @@ from rooflens.dtypes import DTYPES, Dtype
 from rooflens.operators.collectives import ALONE, Way
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Part, Row
-from rooflens.records import record
+from rooflens.records import field, record
 
 
 @record

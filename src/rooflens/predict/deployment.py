@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import Any
 
 from rooflens.arrays import Number, letter
 from rooflens.models import Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row
-from rooflens.records import record
+from rooflens.records import field, record, replace
 from rooflens.roofline.bound import Bound, bind
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import ridge

@@ -7,7 +7,6 @@ by trying, since a window, a state or a page makes a sequence's bytes anything b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from rooflens.catalogue.engines import Engine
@@ -15,7 +14,7 @@ from rooflens.errors import RooflensError
 from rooflens.models import Block, Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row, Token, product
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.units import show, show_binary
 from rooflens.workload import Step, fixed_letters, moving_letters, prefill
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from rooflens.errors import RooflensError
 from rooflens.models import Model, rebuilt
 from rooflens.predict.deployment import Deployment
 from rooflens.predict.memory import Reserve, memory
 from rooflens.predict.predicting import Estimator
-from rooflens.records import html, record
+from rooflens.records import html, record, replace
 from rooflens.units import show
 from rooflens.workload import Phase, accepted
 

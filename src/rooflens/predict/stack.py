@@ -8,7 +8,6 @@ one by one. A host that starts each kernel is a clock of its own beside the devi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
 from statistics import median
 
 from rooflens.arrays import maximum
@@ -18,7 +17,7 @@ from rooflens.operators.rows import Row
 from rooflens.predict.deployment import Deployment
 from rooflens.predict.predicting import Expected
 from rooflens.predict.prediction import Constant
-from rooflens.records import record
+from rooflens.records import field, record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.price import Priced, price
 from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile

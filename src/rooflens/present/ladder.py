@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rooflens.present.boxes import Box, spread
 from rooflens.present.canvas import Canvas, TextStyle, line_height
@@ -12,7 +11,7 @@ from rooflens.present.roofs import STYLES, main_slopes, rates_of
 from rooflens.present.scale import Scale
 from rooflens.present.scene import Scene
 from rooflens.present.words import bare_intensity, say
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.units import show
 
 STYLED = ("sustained", "burst", "spec")

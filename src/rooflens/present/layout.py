@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from rooflens.present import along, key
 from rooflens.present.boxes import Box, Segment
@@ -15,7 +14,7 @@ from rooflens.present.roofs import SOLID, Slope, main_slopes
 from rooflens.present.scale import Scale, majors
 from rooflens.present.scene import Scene, listed
 from rooflens.present.words import say
-from rooflens.records import record
+from rooflens.records import record, replace
 
 LABEL_POINTS = (12.5, 11.5, 10.5)
 _HEAD, _FOOT = 122.0, 116.0

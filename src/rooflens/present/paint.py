@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rooflens.present import key
@@ -36,6 +35,7 @@ from rooflens.present.roofs import SOLID, Roof, Slope, main_slopes
 from rooflens.present.scale import minors
 from rooflens.present.scene import Spot
 from rooflens.present.words import say
+from rooflens.records import replace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 
 from rooflens.present.words import known, say
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.units import show
 

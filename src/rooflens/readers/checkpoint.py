@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from rooflens.dtypes import DTYPES, Dtype
 from rooflens.errors import RooflensError
@@ -11,7 +10,7 @@ from rooflens.models import Model, Stored
 from rooflens.models.schemes import WEIGHT_ONLY
 from rooflens.operators.rows import Part
 from rooflens.readers.names import is_learned, layer_of, part_of
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.units import show
 
 BODY: tuple[Part, ...] = ("linear", "project", "expert", "shared", "ssm")

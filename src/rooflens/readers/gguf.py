@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +14,7 @@ from rooflens.dtypes import DTYPES
 from rooflens.errors import BadFile
 from rooflens.readers.checkpoint import Checkpoint, Tensor
 from rooflens.readers.opened import opened
-from rooflens.records import record
+from rooflens.records import record, replace
 
 LARGEST_HEADER_BYTES = 256 << 20
 MOST_TENSORS, MOST_KEYS, MOST_STRINGS, MOST_SPLITS = 200_000, 2_000, 4_000_000, 512

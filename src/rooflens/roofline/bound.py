@@ -7,7 +7,6 @@ prices a single step. What is left of a kernel is the largest of a few sums of c
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from rooflens.arrays import Number, larger, maximum
@@ -90,12 +89,12 @@ class Bound:
         return [_product(monomial, letters) for monomial in self.monomials]
 
 
-@dataclass
 class _Binding:
     """What gathers while binding."""
 
-    sites: list[Block] = field(default_factory=list)
-    monomials: dict[Monomial, int] = field(default_factory=lambda: {(): 0})
+    def __init__(self) -> None:
+        self.sites: list[Block] = []
+        self.monomials: dict[Monomial, int] = {(): 0}
 
     def letters(self, model: Model, step: Step, block: Block) -> dict[str, Any]:
         """The letters of a block, those that steps set being unknown."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import Literal
 
 from rooflens.errors import NoPath
-from rooflens.records import html, record
+from rooflens.records import field, html, record, replace
 
 Kind = Literal["compute", "memory", "link", "launch", "power"]
 Origin = Literal["spec", "measured", "derived", "assumed"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
 
 from rooflens.catalogue import NETWORK_BYTES_PER_S, Accelerator
 from rooflens.dtypes import DTYPES, dtype
 from rooflens.errors import RooflensError, Unknown
+from rooflens.records import fields, replace
 from rooflens.roofline.ceilings import Ceiling, Kind, Machine
 from rooflens.units import parse, show
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooflens.dtypes import dtype
 from rooflens.errors import NoPath
 from rooflens.operators.cost import Precision
+from rooflens.records import replace
 from rooflens.roofline.ceilings import Machine
 
 _CONTRACTING = ("", "project", "expert", "shared", "attend", "router", "head", "conv", "ssm")

@@ -8,10 +8,9 @@ Ceiling ids: `compute/PATH/DTYPE/burst`, `.../sustained`, `.../peak` (derived fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 from typing import Literal
 
-from rooflens.records import html, record
+from rooflens.records import field, html, record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 
 SCHEMA = "rooflens/profile/1"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Literal
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
 from rooflens.measure.kernels import gemm_flops
-from rooflens.records import record
+from rooflens.records import field, record, replace
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Device
 
