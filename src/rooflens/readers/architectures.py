@@ -47,7 +47,10 @@ _SWITCHES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def config_of(file: Gguf, where: str) -> dict[str, Any]:
-    """The config of the model in this file. Raises RooflensError for an architecture that is not modelled, by name."""
+    """The config of the model in this file, null where the file says nothing: it leaves nothing to a class.
+
+    Raises RooflensError for an architecture that is not modelled, by name.
+    """
     architecture = file.metadata.get("general.architecture")
     if architecture not in TYPES:
         raise RooflensError(
@@ -57,15 +60,15 @@ def config_of(file: Gguf, where: str) -> dict[str, Any]:
     facts = {k.removeprefix(prefix): v for k, v in file.metadata.items() if k.startswith(prefix)}
     experts = _whole(facts, "expert_count", where)
     model_type = TYPES[architecture][-1 if experts else 0]
-    out = {ours: _one(facts[key], key, where) for key, ours in KEYS.items() if key in facts}
+    out = {ours: _one(facts.get(key), key, where) for key, ours in KEYS.items()}
     layers = _whole(facts, "block_count", where) - _whole(facts, "nextn_predict_layers", where)
     out |= {"model_type": model_type, "num_hidden_layers": layers, "torch_dtype": "float16"}
     if experts:
         out[_EXPERTS.get(model_type, "num_experts")] = experts
-    if "kv_lora_rank" in out:
+    if out["kv_lora_rank"] is not None:
         out |= _latent(facts, where)
     if model_type == "falcon":
-        out["num_kv_heads"] = out.pop("num_key_value_heads", 1)
+        out["num_kv_heads"] = out.pop("num_key_value_heads") or 1
         out["new_decoder_architecture"] = out["num_kv_heads"] != 1
     return {**out, **_from_tensors(file, model_type, where)}
 
