@@ -15,7 +15,7 @@ from rooflens.lab.choose import to_draw
 from rooflens.lab.observe import observations
 from rooflens.lab.take import grid, take
 from rooflens.measure.backend import AttentionShape
-from rooflens.measure.backends import cuda_card, cuda_data, cuda_gemm
+from rooflens.measure.backends import cuda_card, cuda_data, cuda_lt
 from rooflens.measure.backends.cuda import CudaBackend
 from rooflens.measure.backends.cuda_attention import grouping, held_values, largest_part, on_tensor_cores, split
 from rooflens.measure.backends.cuda_nvml import Sample, summary
@@ -110,12 +110,12 @@ def test_splits_cover_every_key_and_none_is_empty(context, pairs, units):
 
 
 def test_every_product_is_described_in_the_librarys_words():
-    names = list(cuda_gemm.MATHS)
+    names = list(cuda_lt.MATHS)
     assert names == ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"]
-    for dtype, described in cuda_gemm.MATHS.items():
+    for dtype, described in cuda_lt.MATHS.items():
         assert dtype in cuda_data.BYTES
-        assert described.scale in cuda_gemm.SCALES
-        assert described.stored_result in cuda_gemm.RESULTS
+        assert described.scale in cuda_lt.SCALES
+        assert described.stored_result in cuda_lt.RESULTS
 
 
 def test_a_state_speaks_for_the_later_half():

@@ -39,15 +39,16 @@ def test_every_change_is_predicted_at_a_small_and_at_a_large_cell(profile, seen)
     found = [(g.change, g.work) for g in gains(profile, seen)]
     assert found == [
         ("fused", 1), ("fused", 1), ("fp16", 1), ("fp16", 1), ("int8", 1), ("int8", 1),
-        ("batch", 16), ("batch", 16), ("batch", 64), ("batch", 64),
+        ("batch", 16), ("batch", 16), ("batch", 64), ("batch", 64), ("blocked", 1),
         ("batch", 16), ("batch", 64), ("batch", 16), ("batch", 64),  # two products of a feed-forward
     ]  # fmt: skip
 
 
 def test_on_a_machine_that_keeps_to_its_prices_every_prediction_holds(profile, seen):
     for gain in gains(profile, seen):
-        assert abs(gain.error) < 0.05, (gain.change, gain.before.seen.name)
-        assert reason(gain, seen, profile.device) is None
+        if gain.change != "blocked":  # the made-up naive prefill does not move its scores
+            assert abs(gain.error) < 0.05, (gain.change, gain.before.seen.name)
+            assert reason(gain, seen, profile.device) is None
 
 
 def test_a_prediction_is_the_ratio_of_two_prices(profile, seen):
@@ -126,7 +127,7 @@ def test_the_same_rows_are_told_as_data(profile, seen):
     assert len(rows) == len(gains(profile, seen))
     for row in rows:
         assert row["error"] == pytest.approx(row["predicted"] / row["measured"] - 1)
-        assert "why" not in row
+        assert ("why" in row) == (abs(row["error"]) > 0.1)
 
 
 @pytest.mark.parametrize("lang", ["en", "es", "vi"])
@@ -134,7 +135,7 @@ def test_the_table_has_a_row_a_speed_up_and_a_reason_where_one_is_off(profile, l
     slow = changed(profile, 1.5, implementation="fused, graph", dtype="fp32")
     lines = gain_table(slow, observations(slow), lang).splitlines()
     rows = [line for line in lines if line.startswith("| ")][2:]
-    assert len(rows) == 14
+    assert len(rows) == 15
     assert {row.count("|") for row in rows} == {8}
     assert any(" % | " in row and "fp32" in row for row in rows)
 

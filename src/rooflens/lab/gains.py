@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from rooflens.lab.observe import NAIVE, REPLAYED, Observation, attention_kernels
+from rooflens.lab.observe import BLOCKED, NAIVE, REPLAYED, Observation, attention_kernels
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import BELOW_ROOF_SHARE
@@ -15,7 +15,7 @@ from rooflens.workload import Operator
 
 WRONG = 0.1  # a prediction that is further off has its reason said
 NEAR_BEST = 0.9  # a cell that reaches this share of what its code reaches anywhere is not too small for it
-Change = Literal["fused", "fp16", "int8", "batch"]
+Change = Literal["fused", "fp16", "int8", "batch", "blocked"]
 Why = Literal["launch", "resident", "above", "size", "code"]
 Fields = dict[str, object]
 
@@ -26,9 +26,13 @@ CHANGES: tuple[tuple[Change, Fields, Fields], ...] = (
     ("int8", {**_FP16, "implementation": REPLAYED}, {"kv_dtype": "int8"}),
     ("batch", {**_FP16, "implementation": REPLAYED, "batch": 1}, {"batch": 16}),
     ("batch", {**_FP16, "implementation": REPLAYED, "batch": 1}, {"batch": 64}),
+    ("blocked", {**_FP16, "implementation": NAIVE}, {"implementation": BLOCKED}),
 )
 SEVERAL_ROWS = (16, 64)
-_TELLING = ("model", "layers", "width", "heads", "kv_heads", "dtype", "kv_dtype", "implementation", "batch", "context")
+_TELLING = (
+    "model", "layers", "width", "heads", "kv_heads", "dtype", "kv_dtype", "implementation", "batch", "context",
+    "tokens",
+)  # fmt: skip
 
 
 @record
@@ -125,7 +129,7 @@ def bytes_a_launch(seen: Observation) -> float:
 
 
 def _of_attention(seen: Sequence[Observation], machine: Machine) -> Iterator[Gain]:
-    cells = [(o, o.attention) for o in seen if o.attention and o.attention.tokens == 1 and o.trusted]
+    cells = [(o, o.attention) for o in seen if o.attention and o.trusted]
     by_fields = {_told(cell): o for o, cell in cells}
     for change, fields, changed in CHANGES:
         before = [(o, c) for o, c in cells if all(getattr(c, k) == v for k, v in fields.items())]
@@ -152,7 +156,7 @@ def _end(seen: Observation, machine: Machine) -> End:
     cell = seen.attention
     kernels = attention_kernels(cell) if cell else [Operator(seen.name, 1, seen.cost, ())]
     launches = float(cell.calls if cell else seen.cost.launches)
-    hosted = cell is not None and cell.implementation != REPLAYED
+    hosted = cell is not None and cell.implementation not in (REPLAYED, BLOCKED)
     priced = price_step(kernels, machine)
     return End(seen, float(started_s(priced, machine, launches, hosted=hosted)), launches, hosted)
 

@@ -47,7 +47,7 @@ def _warnings(profile: Profile, lang: str) -> Iterator[str]:
 def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str | None:
     """Where GEMM lands under its roof and why."""
     machine = profile.machine()
-    products = [(o, o.gemm) for o in seen if o.gemm and o.trusted]
+    products = [(o, o.gemm) for o in to_draw(seen) if o.gemm]
     under_a_roof = [(o, g) for o, g in products if machine.find("compute", dtype=g.dtype, path=g.path)]
     if not under_a_roof:
         return None

@@ -17,7 +17,7 @@ from rooflens.roofline.points import Point
 from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
 from rooflens.workload import Operator
 
-NAIVE, REPLAYED = "naive", "fused, graph"  # ways of an attention cell, as the GPU's backend names them
+NAIVE, REPLAYED, BLOCKED = "naive", "fused, graph", "blocked, graph"  # ways of a cell, as the GPU's backend names them
 
 
 @record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from rooflens.measure.backend import AttentionShape, Backend, Cannot, Kernel
@@ -110,10 +110,9 @@ def measure_ways(
     Raises Cannot when no way is right.
     """
     found = []
-    for kernel in backend.attention(dtype, context, shape, options.seed):
-        error = kernel.error()
-        if not error <= MOST_ERROR[dtype]:
-            continue
+    for kernel, error in _right(
+        backend, backend.attention(dtype, context, shape, options.seed), dtype, options, budget
+    ):
         key = f"{dtype} {kernel.unit}"
         if key not in overheads_s and shape.tokens == 1:
             overheads_s[key] = _overhead_s(backend, dtype, kernel, shape, options, budget)
@@ -123,6 +122,21 @@ def measure_ways(
     if not found:
         raise Cannot(f"decode attention {dtype} S={context} refused: no way comes within {MOST_ERROR[dtype]:.0e}")
     return found
+
+
+def _right(
+    backend: Backend, ways: Sequence[Kernel], dtype: str, options: Options, budget: Budget
+) -> Iterator[tuple[Kernel, float]]:
+    """Every way with how far it is off, those that are wrong left out; of variants the fastest."""
+    groups: dict[str, list[tuple[Kernel, float]]] = {}
+    for kernel in ways:
+        if (error := kernel.error()) <= MOST_ERROR[dtype]:
+            groups.setdefault(kernel.way or kernel.unit, []).append((kernel, error))
+    for group in groups.values():
+        best = group[0][0]
+        if len(group) > 1:
+            best, _ = fastest(backend, [kernel for kernel, _ in group], budget, options.cell_s, rounds=3)
+        yield next(one for one in group if one[0] is best)
 
 
 def _measured(
@@ -149,7 +163,7 @@ def _measured(
         overhead_s=overhead_s,
         relative_error=error,
         samples_s=run.samples_s,
-        implementation=kernel.unit,
+        implementation=kernel.way or kernel.unit,
         trusted=not reasons,
         why_not="; ".join(reasons) or None,
         model=shape.name,

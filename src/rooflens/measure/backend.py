@@ -26,6 +26,7 @@ class Kernel:
     overhead_s: what a run costs apart from its work, where the backend knows. why_not: why this way is never a roof.
     fills: whether all `threads` are busy from beginning to end; else waiting for one another is no contention.
     kv_dtype: how an attention's cache is stored, where that is not its dtype.
+    way: what reports call it, where several kernels are variants of one; the fastest then stands for all.
     hosted: whether launches from the host belong to what is timed on a device; else they happen before it starts.
     """
 
@@ -44,6 +45,7 @@ class Kernel:
     hosted: bool = False
     fills: bool = True
     kv_dtype: str | None = None
+    way: str = ""
 
 
 @record

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import cycle
 from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel
 from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_data import BLOCK, BYTES, CTYPES, STORED, decode, draw, encode, poison, runs
+from rooflens.measure.backends.cuda_lt import Lt
 from rooflens.measure.backends.cuda_prefill import prefill, q_scale
 from rooflens.records import record
 from rooflens.units import show
@@ -71,7 +73,7 @@ class DecodeAttention:
             )
         with self._card.here():
             if shape.tokens > 1:
-                return [prefill(self._card, dtype, shape, seed)]
+                return prefill(self._card, lambda: self._lt, dtype, shape, seed)
             cache = self._cache(dtype, context, shape, seed, size)
             fused = self._fused(dtype, context, shape, cache)
             ways = [
@@ -83,6 +85,10 @@ class DecodeAttention:
                 calls = NAIVE_CALLS * shape.layers
                 ways.insert(0, self._kernel("naive", naive, calls, dtype, cache, shape, graph=False))
         return ways
+
+    @cached_property
+    def _lt(self) -> Lt:
+        return Lt(self._card)
 
     def _kernel(
         self, unit: str, step: Callable[[int], None], calls: int, dtype: str, cache: Cache, shape: AttentionShape,

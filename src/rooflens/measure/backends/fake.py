@@ -195,14 +195,12 @@ class FakeBackend:
         return [self._kernel(work_s, f"fake {dtype} attention", calls=calls, error=m.attention_error)]
 
     def _ways(self, dtype: str, work_s: float, shape: AttentionShape) -> Iterator[Kernel]:
-        ways = (
-            {"naive": 7, "fused": 1, "fused, graph": 1}
-            if dtype in ("fp16", "fp32")
-            else {"fused": 1, "fused, graph": 1}
-        )
+        ways = {"fused": 1, "fused, graph": 1} if shape.tokens == 1 else {"blocked, graph": 12}
+        if dtype in ("fp16", "fp32"):
+            ways = {"naive": 7, **ways}
         for way, a_layer in ways.items():
             calls = a_layer * shape.layers
-            waits_s = 0.0 if way == "fused, graph" else calls * (self.machine.host_launch_s - self.machine.launch_s)
+            waits_s = 0.0 if way.endswith("graph") else calls * (self.machine.host_launch_s - self.machine.launch_s)
             kernel = self._kernel(max(work_s, waits_s), way, calls=calls, error=self.machine.attention_error)
             yield replace(kernel, kv_dtype="int8" if dtype == "int8" else None)
 

@@ -11,7 +11,6 @@ struct Soft {
     float most, sum;
 };
 
-__device__ float minus_infinity() { return __int_as_float(0xff800000); }
 __device__ float rescale(float from, float to) { return exp2f(from - to); }
 
 template <class Bits> __device__ Bits load(const void* row, int piece, bool wanted) {

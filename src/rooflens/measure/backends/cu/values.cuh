@@ -14,6 +14,8 @@ __host__ __device__ constexpr int power_of_two_in(int n) { return n & -n; }
 __host__ __device__ constexpr int smaller(int a, int b) { return a < b ? a : b; }
 __host__ __device__ constexpr int power_of_two_from(int n) { return n <= 1 ? 1 : 2 * power_of_two_from((n + 1) / 2); }
 
+__device__ float minus_infinity() { return __int_as_float(0xff800000); }
+
 __device__ float to_float(float x) { return x; }
 __device__ float to_float(__half x) { return __half2float(x); }
 __device__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
