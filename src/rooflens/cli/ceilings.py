@@ -18,10 +18,7 @@ from rooflens.records import encode
 from rooflens.units import show
 
 
-@click.command(
-    "ceilings",
-    epilog="Example:  rooflens ceilings llama-3.1-8b:q4_k_m,llama-3.1-70b:q4_k_m --on h100-sxm5-80gb,rtx-4090-24gb",
-)
+@click.command("ceilings", epilog="Example:  rooflens ceilings llama-3.1-8b:q4_k_m --on h100-sxm5-80gb,l4")
 @click.argument("models")
 @click.option("--on", required=True, metavar="MACHINES", help="Machines with commas between, each as elsewhere.")
 @click.option(

@@ -38,7 +38,7 @@ def command(
 ) -> int:  # fmt: skip
     """Is it true, and for what? Exit 0 when it is, 1 when it is not, or only under conditions.
 
-    FIRST is SECOND --times over, in what is computed or as roofs (ID:tf32 ID:fp32), or FIRST is what --says says.
+    FIRST is --times as fast as SECOND (two machines, or two roofs as ID:tf32 ID:fp32), or FIRST has what --says says.
     """
     found = claim(first, second, times=times, says=says, model=model, context=context, tolerance=tolerance)
     emit(
