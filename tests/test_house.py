@@ -25,6 +25,7 @@ DOORS = {
     "cupy": ("measure/backends",),
     "cupyx": ("measure/backends",),
     "matplotlib": ("present",),
+    "ncu_report": ("readers/profiles/ncu_rep.py",),
     "numpy": ("arrays.py", "measure/backends"),
     "nvmath": ("measure/backends",),
     "psutil": ("measure",),
