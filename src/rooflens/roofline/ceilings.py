@@ -63,6 +63,7 @@ class Ceiling:
 class Machine:
     """A set of ceilings with a name: a datasheet, a measured profile or a person's own, behind one interface.
 
+    family: what kind of chip, for constants that are of one: "hbm", "gddr", "cdna", "apple", or else its maker's name.
     power_w: its limit. units: SMs, CUs or cores, at clock_hz. cache_bytes: the last level that all of them share.
     """
 
@@ -79,6 +80,7 @@ class Machine:
     sparse_multiplier: float | None = None
     compute_capability: str | None = None
     link: str | None = None
+    family: str = ""
     power_w: float | None = None
     units: int | None = None
     clock_hz: float | None = None

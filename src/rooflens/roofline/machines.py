@@ -35,12 +35,21 @@ def from_accelerator(chip: Accelerator) -> Machine:
         sparse_multiplier=chip.sparse_multiplier,
         compute_capability=chip.compute_capability,
         link="nvlink" if chip.scale_up.bytes_per_s_per_direction else "pcie",
+        family=_family(chip),
         power_w=chip.tdp_w,
         units=chip.unit_count,
         clock_hz=chip.tensor_clock_hz or chip.boost_clock_hz or chip.base_clock_hz,
         cache_bytes=chip.on_chip.llc_bytes or chip.on_chip.l2_bytes,
         assumed={} if chip.sources else {"machine": "its own figures, without a source"},
     )
+
+
+def _family(chip: Accelerator) -> str:
+    """What kind of chip this is where software reaches other shares of a roof: by maker, and by memory at NVIDIA."""
+    maker, kind = (chip.vendor or "").lower(), (chip.memory.kind or "").lower()
+    if kind.startswith("gddr"):
+        return "gddr"
+    return {"nvidia": "hbm", "amd": "cdna"}.get(maker, maker) if kind.startswith("hbm") else maker
 
 
 def overridden(machine: Machine, assignments: Iterable[str]) -> Machine:
