@@ -190,8 +190,8 @@ class Served:
         c = self.found
         extra = c.rider * (len(operator.rows) - 1)
         if part == "router":
-            narrow = deployment.precision.stored("expert").math == "fp4"
-            fused = narrow and bool(deployment.machine.has("fp4"))
+            narrow = deployment.precision.stored("expert")
+            fused = _block_scaled(narrow) and bool(deployment.machine.has("fp4"))
             extra += (c.experts_prefill if which == "one" else c.experts) * (
                 min(c.fused_experts, 1.0) if fused else 1.0
             )
@@ -252,7 +252,12 @@ def _width(own: Dtype) -> str:
         return "16"
     if own.bits > 5:
         return "8"
-    return "4" if own.math == "fp4" else "int4"
+    return "4" if _block_scaled(own) else "int4"
+
+
+def _block_scaled(own: Dtype) -> bool:
+    """Whether a 4-bit format has scales in hardware's own blocks (nvfp4, mxfp4), whatever it is computed in here."""
+    return "fp4" in own.name
 
 
 def _math_bits(math: str) -> str:
