@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -13,9 +13,11 @@ from rooflens import artefacts
 from rooflens.cli.options import Finite
 from rooflens.cli.printing import say
 from rooflens.errors import RooflensError
+from rooflens.records import replace
 from rooflens.roofline.profile import SCHEMA, Profile
 
 F = Callable[..., Any]
+FIRST_PART = 0.35  # of the time, where all devices are measured at once before one of them alone
 
 
 @dataclass(slots=True)
@@ -26,9 +28,10 @@ class Kept:
 
 
 def measuring_options(function: F) -> F:
-    """--device, --quick, --full, --seed, --budget-s, --dtypes, --layers, --width, --heads, --checkpoint."""
+    """--device, --all-devices, --quick, --full, --seed, --budget-s, --dtypes, and the MiniGPT's."""
     for option in (
         click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:N; auto takes a GPU if any."),
+        click.option("--all-devices", is_flag=True, help="Also all GPUs at the same time: slowest and median."),
         click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
         click.option("--full", is_flag=True, help="As long as it takes, on a GPU: every dtype settled, every cell."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random data."),
@@ -55,6 +58,8 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     from rooflens.measure.backend import AttentionShape
     from rooflens.measure.backends.checkpoint import query_weights
 
+    if measuring["all_devices"]:
+        return _everywhere(measuring, progress, kept)
     backend = _backend(measuring["device"])
     options = _options(measuring, backend.name)
     shape = AttentionShape(
@@ -73,20 +78,48 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
         backend.close()
 
 
+def _everywhere(measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
+    """All GPUs at once, then the one of --device as ever, then the links that it is not part of."""
+    from rooflens.measure.backends.cuda import CudaBackend, device_count
+    from rooflens.measure.together import measure_together, other_pairs, with_all
+
+    count, own = device_count(), _index(measuring["device"])
+    if count < 2:
+        raise RooflensError(f"--all-devices compares GPUs of one machine and CUDA sees {count} here; leave it out")
+    options, budget_s = _options(measuring, "cuda"), measuring["budget_s"]
+    first = replace(options, budget_s=budget_s and FIRST_PART * budget_s)
+    names = {number: f"cuda:{number}" for number in range(count)}
+    profiles, failed = measure_together(CudaBackend, names, first, lambda n, f: progress(n, FIRST_PART * f))
+    rest = {**measuring, "all_devices": False, "budget_s": budget_s and (1 - FIRST_PART) * budget_s}
+    profile = profile_of(rest, lambda n, f: progress(n, FIRST_PART + (1 - FIRST_PART) * f), kept)
+    pairs = list(other_pairs(CudaBackend, own, range(count), options))
+    return with_all(profile, profiles, failed, pairs)
+
+
+def _index(device: str) -> int:
+    """The number of cuda:N. Raises RooflensError for a processor, which is one."""
+    if device == "cpu":
+        raise RooflensError("--all-devices compares GPUs; leave it out, or name one with --device cuda:N")
+    text = {"auto": "0", "cuda": "0"}.get(device, device.removeprefix("cuda:"))
+    return int(text) if text.isdigit() else _unknown(device)
+
+
+def _unknown(device: str) -> NoReturn:
+    from rooflens.errors import Unknown
+
+    raise Unknown("device", device, ("auto", "cpu", "cuda", "cuda:0"))
+
+
 def _backend(device: str) -> Any:
     """The backend of cpu, cuda or cuda:N; auto is the first GPU that can be used, else the processor."""
     from importlib.util import find_spec
 
-    from rooflens.errors import Unknown
     from rooflens.measure.backends.cpu import CpuBackend
     from rooflens.measure.backends.cuda import CudaBackend
 
     if device == "cpu" or (device == "auto" and find_spec("cupy") is None):
         return CpuBackend()
-    index = {"auto": "0", "cuda": "0"}.get(device, device.removeprefix("cuda:"))
-    if not index.isdigit():
-        raise Unknown("device", device, ("auto", "cpu", "cuda", "cuda:0"))
-    backend = CudaBackend(int(index))
+    backend = CudaBackend(_index(device))
     reason = backend.why_not()
     if not reason:
         return backend

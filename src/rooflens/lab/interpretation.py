@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rooflens.lab.across_table import across_table
 from rooflens.lab.choose import to_draw
 from rooflens.lab.gain_table import gain_table
 from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, memory_key, quoted, roof_key
@@ -34,6 +35,7 @@ def interpretation(profile: Profile, seen: Sequence[Observation], other: Other, 
         parts += [f"## {say(title, lang)}", text or why_not]
     table = gain_table(profile, seen, lang)
     parts += [f"## {say('lab.gains', lang)}", table] if table else []
+    parts += [f"## {say('lab.across', lang)}", across_table(profile, lang)] if profile.across else []
     return "\n\n".join(parts) + "\n", sum(1 for _, text, _ in paragraphs if text)
 
 

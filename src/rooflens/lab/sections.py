@@ -9,6 +9,7 @@ from rooflens.lab.keys import memories, roofs
 from rooflens.lab.observe import Observation, attention_cells
 from rooflens.measure.gemm import suspects
 from rooflens.records import encode
+from rooflens.roofline.across import Across
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.place import BELOW_ROOF_SHARE
 from rooflens.roofline.points import Point
@@ -22,7 +23,13 @@ def device_query(profile: Profile) -> dict[str, Any]:
         "title": profile.device.title,
         "device": encode(profile.device),
         "versions": dict(profile.versions),
+        **({"all_devices": [_of_all(a) for a in profile.across]} if profile.across else {}),
     }
+
+
+def _of_all(across: Across) -> dict[str, Any]:
+    slowest = across.slowest
+    return {**encode(across), "median": across.median, "slowest": slowest, "of_median": across.share(slowest)}
 
 
 def peak_flops(profile: Profile) -> dict[str, Any]:

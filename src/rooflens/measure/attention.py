@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from rooflens.measure.backend import AttentionShape, Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import own_faults
 from rooflens.measure.loop import Rule, fastest, repeat
 from rooflens.measure.options import Options, Progress, silent
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.profile import AttentionPoint, Gate
 from rooflens.units import show
 

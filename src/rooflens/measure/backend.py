@@ -166,6 +166,12 @@ class Backend(Protocol):
     def transfer(self, way: str, size_bytes: int) -> Kernel:
         """One copy over the host link; `way` is a name of rooflens.measure.links."""
 
+    def peers(self) -> Sequence[tuple[int, int]]:
+        """(this device, other) for each other device of the machine that copies can go to."""
+
+    def peer(self, other: int, way: str, size_bytes: int) -> Kernel:
+        """One copy to another device, from it, or both at once; the kernel's `path` names the link between the two."""
+
     def attention(self, dtype: str, context: int, shape: AttentionShape, seed: int) -> Sequence[Kernel]:
         """One token's attention over `context` cached ones in all layers; queries given, cache not written."""
 

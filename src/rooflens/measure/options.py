@@ -19,7 +19,8 @@ class Options:
     rest_s: idle before the burst. product_s: about how long the chosen product may take. retry_until_s: a disturbed
     measurement is repeated once when it ends before this, counted from the start. sustained: the dtypes whose settled
     rate is measured too; None is all of them. full: as long as it takes. every_way: keep all ways of an attention
-    cell, not only the fastest. looks_again: set every rate against a short second look at the end.
+    cell, not only the fastest. looks_again: set every rate against a short second look at the end. peers: measure
+    copies to and from other devices.
     """
 
     seed: int = 0
@@ -41,6 +42,7 @@ class Options:
     full: bool = False
     every_way: bool = False
     looks_again: bool = True
+    peers: bool = True
 
     def __post_init__(self) -> None:
         if self.budget_s is not None and self.budget_s <= 0:

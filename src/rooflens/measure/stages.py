@@ -8,7 +8,7 @@ from rooflens.measure.backend import Backend
 from rooflens.measure.bandwidth import cache_sets, measure_cache, measure_launch, measure_main
 from rooflens.measure.budget import Budget
 from rooflens.measure.gemm import Roofs, measure_gemm, measure_point
-from rooflens.measure.links import WAYS, Way, measure_link
+from rooflens.measure.links import PEER_WAYS, WAYS, Way, measure_link, measure_peer, peer_name
 from rooflens.measure.options import Options
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling
@@ -77,6 +77,7 @@ def _gpu(backend: Backend, options: Options) -> list[Stage]:
         _stream(backend, "write", options),
         _stream(backend, "triad", options),
         *(_link(backend, way, options) for way in WAYS),
+        *(_peer(backend, pair, way, options) for pair in _pairs(backend, options) for way in PEER_WAYS),
     ]
 
 
@@ -121,6 +122,15 @@ def _product(backend: Backend, product: Product, options: Options) -> Stage:
 
 def _link(backend: Backend, way: Way, options: Options) -> Stage:
     return Stage(f"link {way.name}", options.cache_s, lambda b: _one(measure_link(backend, way, options, b)))
+
+
+def _pairs(backend: Backend, options: Options) -> Sequence[tuple[int, int]]:
+    return backend.peers() if options.peers else ()
+
+
+def _peer(backend: Backend, pair: tuple[int, int], way: Way, options: Options) -> Stage:
+    name = f"link {peer_name(pair, way)}"
+    return Stage(name, options.cache_s, lambda b: _one(measure_peer(backend, pair, way, options, b)))
 
 
 def _one(found: tuple[Ceiling, Gate]) -> Roofs:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from rooflens.records import field, html, record, replace
+from rooflens.roofline.across import Across
 from rooflens.roofline.ceilings import Ceiling, Machine
 
 SCHEMA = "rooflens/profile/1"
@@ -170,6 +171,7 @@ class Profile:
     skipped: what could not be measured here, each with its reason. complete: False when time ran out first.
     checkpoint: the file that gave the queries of `attention`; None: made from the seed.
     contention, throttle: one sentence each when something was noticed.
+    across: what all devices of the machine did at the same time, where that was asked for.
     """
 
     _repr_html_ = html
@@ -192,6 +194,7 @@ class Profile:
     checkpoint: str | None = None
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    across: tuple[Across, ...] = ()
 
     def __post_init__(self) -> None:
         check_rates(self.ceilings)
@@ -215,7 +218,7 @@ class Profile:
             notes=(RANDOM, *self.notes),
             compute_capability=self.device.compute_capability,
             power_w=self.device.power_limit_w,
-            link=next((level for level in ("nvlink", "pcie") if any(c.level == level for c in kept)), None),
+            link=next((level for level in ("nvlink", "peer", "pcie") if any(c.level == level for c in kept)), None),
         )
 
     def ceiling(self, id: str) -> Ceiling | None:

@@ -120,6 +120,14 @@ class CpuBackend:
         """Nothing to copy to."""
         raise Cannot(f"{way} skipped: a processor has no host link")
 
+    def peers(self) -> Sequence[tuple[int, int]]:
+        """None."""
+        return ()
+
+    def peer(self, other: int, way: str, size_bytes: int) -> Kernel:
+        """No device to copy to."""
+        raise Cannot(f"copies to device {other} skipped: a processor has no peers")
+
     def launch(self, level: str = "device") -> Sequence[Kernel]:
         """Adding two numbers: what one call from Python into numpy costs."""
         import numpy as np

@@ -14,12 +14,23 @@ from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_device import query, spec_peaks
 from rooflens.measure.backends.cuda_gemm import Products
 from rooflens.measure.backends.cuda_nvml import Nvml, Watch
+from rooflens.measure.backends.cuda_peers import Peers
 from rooflens.measure.backends.cuda_streams import Streams, Transfers
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Device
 
 PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "nvmath-python", "nvidia-ml-py", "numpy", "rooflens")
 INSTALL = "pip install 'rooflens[nvidia]'"
+
+
+def device_count() -> int:
+    """How many cards CUDA sees, asked without taking hold of one; 0 without CuPy or a driver."""
+    try:
+        import cupy
+
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except Exception:  # noqa: BLE001  (no CuPy, no driver, no card: each raises its own)
+        return 0
 
 
 class CudaBackend:
@@ -104,6 +115,14 @@ class CudaBackend:
         """Over the host link."""
         return self._transfers.kernel(way, size_bytes)
 
+    def peers(self) -> Sequence[tuple[int, int]]:
+        """Every other card."""
+        return [(self._index, other) for other in self._peers.others()]
+
+    def peer(self, other: int, way: str, size_bytes: int) -> Kernel:
+        """Through NVLink or PCIe, by the copy engines."""
+        return self._peers.kernel(other, way, size_bytes)
+
     def launch(self, level: str = "device") -> Sequence[Kernel]:
         """An empty kernel, replayed or launched from Python."""
         return self._streams.launch(level)
@@ -134,7 +153,7 @@ class CudaBackend:
 
     @cached_property
     def _device(self) -> Device:
-        return query(self._card, self._nvml)
+        return query(self._card, self._nvml, self._peers)
 
     @cached_property
     def _products(self) -> Products:
@@ -147,6 +166,10 @@ class CudaBackend:
     @cached_property
     def _transfers(self) -> Transfers:
         return Transfers(self._card)
+
+    @cached_property
+    def _peers(self) -> Peers:
+        return Peers(self._card, self._nvml)
 
     @cached_property
     def _attention(self) -> DecodeAttention:

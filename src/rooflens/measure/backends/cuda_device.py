@@ -11,13 +11,14 @@ from rooflens.errors import RooflensError
 from rooflens.measure.backends import host
 from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_nvml import MEGA, Nvml, topology
+from rooflens.measure.backends.cuda_peers import Peers
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Cache, Device
 
 MOST_NVLINKS = 18
 
 
-def query(card: Card, nvml: Nvml) -> Device:
+def query(card: Card, nvml: Nvml, peers: Peers) -> Device:
     """Everything about the card that a figure may depend on."""
     cp = card.cp
     properties = cp.cuda.runtime.getDeviceProperties(card.index)
@@ -44,7 +45,7 @@ def query(card: Card, nvml: Nvml) -> Device:
         compute_capability=f"{properties['major']}.{properties['minor']}",
         power_limit_w=limit and limit / 1e3,
         ecc=bool(ecc[0]) if ecc else None,
-        details=dict(_details(card, nvml)),
+        details=dict((*_details(card, nvml), *_links(nvml, peers))),
         distrust=tuple(_distrust(nvml, virtual=virtual)),
     )
 
@@ -85,12 +86,27 @@ def _details(card: Card, nvml: Nvml) -> Iterator[tuple[str, str]]:
     yield "default_power_limit_w", str(default and default / 1e3)
     mig = nvml.ask("DeviceGetMigMode")
     yield "mig", "on" if mig and mig[0] else "off"
-    links = [nvml.ask("DeviceGetNvLinkState", i) for i in range(MOST_NVLINKS)]
-    yield "nvlinks", f"{sum(1 for s in links if s)} of {sum(1 for s in links if s is not None)} up"
     mode = nvml.ask("DeviceGetVirtualizationMode")
     yield "virtualisation_mode", {0: "none", 1: "pass-through", 2: "vGPU"}.get(mode, str(mode))
     yield "other_processes", "; ".join(nvml.others()) or "none"
     yield "topology", topology()
+
+
+def _links(nvml: Nvml, peers: Peers) -> Iterator[tuple[str, str]]:
+    """NVLinks of this card, what each carries, and how each other card is reached."""
+    up, known = _nvlinks(nvml)
+    yield "nvlinks", f"{up} of {known} up"
+    speed = nvml.field("FI_DEV_NVLINK_SPEED_MBPS_COMMON")
+    if up and speed:
+        yield "nvlink_bytes_per_s", f"{speed * MEGA:g} each way a link"
+    for other in peers.others():
+        yield f"to_cuda:{other}", peers.level(other)
+
+
+def _nvlinks(nvml: Nvml) -> tuple[int, int]:
+    """(up, known to the driver)."""
+    states = [nvml.ask("DeviceGetNvLinkState", i) for i in range(MOST_NVLINKS)]
+    return sum(1 for s in states if s), sum(1 for s in states if s is not None)
 
 
 def _distrust(nvml: Nvml, *, virtual: bool | None) -> Iterator[str]:
@@ -106,6 +122,9 @@ def _distrust(nvml: Nvml, *, virtual: bool | None) -> Iterator[str]:
         now, most = nvml.ask(f"DeviceGetCurrPcieLink{what}"), nvml.ask(f"DeviceGetMaxPcieLink{what}")
         if now and most and now < most:
             yield f"PCIe {what.lower()} {now} of {most}: transfers from the host may be slow (or the link sleeps)"
+    up, known = _nvlinks(nvml)
+    if up < known:
+        yield f"{up} of {known} NVLinks are up"
     if virtual:
         yield "virtual machine: other cards of this host may share its power, cooling and PCIe"
     yield from nvml.others()

@@ -67,17 +67,17 @@ class Nvml:
         """A constant of the library, None where it is too old for it."""
         return getattr(self._nvml, f"NVML_{name}", None)
 
-    def general(self, function: str) -> Any:
-        """nvml{function}() of the system, or None."""
+    def general(self, function: str, *more: Any) -> Any:
+        """nvml{function}(...) of the system, or None."""
         try:
-            return getattr(self._nvml, f"nvml{function}")()
+            return getattr(self._nvml, f"nvml{function}")(*more)
         except Exception:  # noqa: BLE001  (as above)
             return None
 
     def look(self) -> Sample:
         """Clock, power, temperature and what holds the clock down."""
         clock = self.ask("DeviceGetClockInfo", self.constant("CLOCK_SM"))
-        milliwatts = self._instant_power() or self.ask("DeviceGetPowerUsage")
+        milliwatts = self.field("FI_DEV_POWER_INSTANT") or self.ask("DeviceGetPowerUsage")
         reasons = self.ask("DeviceGetCurrentClocksThrottleReasons") or 0
         return Sample(
             clock and clock * MEGA,
@@ -86,10 +86,18 @@ class Nvml:
             reasons,
         )
 
-    def _instant_power(self) -> float | None:
-        field = self.constant("FI_DEV_POWER_INSTANT")
-        answer = self.ask("DeviceGetFieldValues", [field]) if field else None
+    def field(self, name: str) -> float | None:
+        """A field of the card that the driver keeps as an unsigned number."""
+        which = self.constant(name)
+        answer = self.ask("DeviceGetFieldValues", [which]) if which else None
         return float(answer[0].value.uiVal) if answer and not answer[0].nvmlReturn else None
+
+    def linked(self, bus_id: str) -> bool:
+        """Whether the driver says that NVLink joins this card to the one at this place."""
+        other, index = self.general("DeviceGetHandleByPciBusId", bus_id), self.constant("P2P_CAPS_INDEX_NVLINK")
+        if other is None or index is None:
+            return False
+        return bool(self.ask("DeviceGetP2PStatus", other, index) == self.constant("P2P_STATUS_OK"))
 
     def others(self) -> tuple[str, ...]:
         """A sentence for each other process on the card. In a container the numbers may not be ours to compare."""

@@ -26,6 +26,7 @@ class FakeMachine:
     `cached_times` the speed of memory, as when a cache is larger than it shows. noise: relative, symmetrical.
     throttle: rates fall to `throttled_to` of themselves after `throttle_after_s` without a rest.
     attention_share: share of the attainable rate that decode attention reaches. peak_times: derived peak / truth.
+    peers: byte/s to other devices, by number; this one is 0.
     host_launch_s: what starting a kernel from the host takes at least, on a GPU; small_kernel_s: a small one's time.
     weather_s: from when to when, since the start, neighbours that no counter shows slow all work to `weather_to`.
     """
@@ -49,6 +50,7 @@ class FakeMachine:
     noise: float = 0.003
     kind: Literal["cpu", "gpu"] = "cpu"
     links: Mapping[str, float] = field(default_factory=dict)
+    peers: Mapping[int, float] = field(default_factory=dict)
     threads: int = 2
     memory_bytes: float = 16e9
     clock_hz: float = 3e9
@@ -170,6 +172,17 @@ class FakeBackend:
         if rate is None:
             raise Cannot(f"{way} skipped: the fake machine has no such link")
         return self._kernel(size_bytes / rate, "fake copy")
+
+    def peers(self) -> Sequence[tuple[int, int]]:
+        """Those of the machine."""
+        return [(0, other) for other in self.machine.peers]
+
+    def peer(self, other: int, way: str, size_bytes: int) -> Kernel:
+        """At the chosen rate; in both directions at once 0.9 of it each."""
+        rate = self.machine.peers.get(other)
+        if rate is None:
+            raise Cannot(f"fake:0 to fake:{other} skipped: there is no fake:{other}")
+        return self._kernel(size_bytes / rate / (0.9 if way == "both" else 1.0), "fake peer copy", path="nvlink")
 
     def launch(self, level: str = "device") -> Sequence[Kernel]:
         """Nothing but the launch cost."""

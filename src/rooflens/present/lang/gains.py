@@ -4,6 +4,10 @@ from __future__ import annotations
 
 EN: dict[str, str] = {
     "lab.gains": "4. Speed-ups, predicted and measured",
+    "lab.across": "All devices at once",
+    "lab.across.text": "Every device was measured at the same time as the others, stage by stage, then this one alone. A rate "
+    "beside the median shows which device is behind; the table's figures are those of the run with all.",
+    "lab.across.head": "| ceiling | slowest | its figure | median | of the median |",
     "gain.text": "A prediction is the ratio of two prices on the roofs measured here: for every kernel the largest demand "
     "over rate, plus its launches. With several sequences it counts tokens per second. The error is predicted over "
     "measured, less 1; over {most} it has its reason, which is that of the end that misses its price by more.",
@@ -29,6 +33,10 @@ EN: dict[str, str] = {
 
 ES: dict[str, str] = {
     "lab.gains": "4. Aceleraciones, previstas y medidas",
+    "lab.across": "Todos los dispositivos a la vez",
+    "lab.across.text": "Cada dispositivo se midió al mismo tiempo que los demás, etapa por etapa, y después este solo. Un "
+    "rendimiento junto a la mediana muestra cuál se queda atrás; las cifras de la tabla son las de la ejecución con todos.",
+    "lab.across.head": "| techo | el más lento | su cifra | mediana | de la mediana |",
     "gain.text": "Una previsión es la razón de dos precios bajo los techos medidos aquí: en cada kernel, la mayor demanda "
     "entre su tasa, más sus lanzamientos. Con varias secuencias cuenta tokens por segundo. El error es lo previsto entre lo "
     "medido, menos 1; por encima de {most} lleva su razón, la del extremo que más se aparta de su precio.",
@@ -53,6 +61,10 @@ ES: dict[str, str] = {
 
 VI: dict[str, str] = {
     "lab.gains": "4. Mức tăng tốc: dự đoán và đo được",
+    "lab.across": "Mọi thiết bị cùng lúc",
+    "lab.across.text": "Mỗi thiết bị được đo cùng lúc với các thiết bị khác, từng bước một, rồi thiết bị này được đo riêng. "
+    "So với trung vị, ta thấy thiết bị nào chậm hơn; số liệu trong bảng là của lần chạy với tất cả.",
+    "lab.across.head": "| trần | chậm nhất | số liệu của nó | trung vị | so với trung vị |",
     "gain.text": "Mỗi dự đoán là tỉ số của hai giá dưới các trần đo ở đây: với mỗi kernel là nhu cầu chia cho tốc độ lớn nhất, "
     "cộng các launch của nó. Với nhiều chuỗi, nó đếm token mỗi giây. Sai số là dự đoán chia cho đo được, trừ 1; trên {most} "
     "thì kèm lý do, là lý do của đầu lệch khỏi giá nhiều hơn.",

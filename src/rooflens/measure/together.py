@@ -1,0 +1,160 @@
+"""All devices of a machine at once: each in a process of its own, all of them at the same stage.
+
+Power, cooling, host memory and links of a box are shared; a device measured alone does not show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from threading import BrokenBarrierError
+from typing import Any
+
+from rooflens.errors import RooflensError
+from rooflens.measure.backend import Backend
+from rooflens.measure.budget import Budget
+from rooflens.measure.links import PEER_WAYS, measure_peer
+from rooflens.measure.options import Options, Progress, silent
+from rooflens.measure.run import measure
+from rooflens.records import decode, encode, replace
+from rooflens.roofline.across import Across
+from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.profile import Profile
+from rooflens.units import percent
+
+STEP_S = 120.0  # a device waits no longer than this for the others
+Make = Callable[[int], Backend]
+
+
+def measure_together(
+    make: Make, names: Mapping[int, str], options: Options, progress: Progress = silent
+) -> tuple[dict[str, Profile], tuple[str, ...]]:
+    """Profiles by name of all devices that could be measured, and a sentence for each that could not.
+
+    make: a backend from its number; it is called in the device's own process, so it must be importable.
+    """
+    context = get_context("spawn")
+    barrier = context.Barrier(len(names))
+    own = replace(options, peers=False)
+    ends: dict[Any, str] = {}
+    workers = []
+    for number, name in names.items():
+        here, there = context.Pipe(duplex=False)
+        ends[here] = name
+        workers.append(context.Process(target=_work, args=(make, number, own, barrier, there), daemon=True))
+        workers[-1].start()
+        there.close()
+    try:
+        return _gathered(ends, next(iter(names.values())), progress)
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+
+
+def across(profiles: Mapping[str, Profile]) -> tuple[Across, ...]:
+    """Every ceiling that at least two devices have a trusted figure of."""
+    found: dict[str, dict[str, Ceiling]] = {}
+    for name, profile in profiles.items():
+        for c in profile.ceilings:
+            if c.origin == "measured" and c.trusted and c.value > 0:
+                found.setdefault(c.id, {})[name] = c
+    several = ((id, by_name) for id, by_name in found.items() if len(by_name) > 1)
+    return tuple(
+        Across(id, next(iter(by_name.values())).unit, {name: c.value for name, c in by_name.items()})
+        for id, by_name in several
+    )
+
+
+def other_pairs(make: Make, own: int, numbers: Sequence[int], options: Options) -> Iterator[Ceiling]:
+    """Copies between all pairs that `own` is not part of, one pair at a time."""
+    for number in numbers:
+        if number == own:
+            continue
+        backend = make(number)
+        try:
+            budget = Budget(backend.clock)
+            for pair in backend.peers():
+                if own not in pair and pair[0] < pair[1]:
+                    yield from (measure_peer(backend, pair, way, options, budget)[0] for way in PEER_WAYS)
+        finally:
+            backend.close()
+
+
+def _gathered(ends: dict[Any, str], first: str, progress: Progress) -> tuple[dict[str, Profile], tuple[str, ...]]:
+    profiles: dict[str, Profile] = {}
+    failed: list[str] = []
+    while ends:
+        for ready in wait(list(ends)):
+            end: Any = ready
+            name = ends[end]
+            kind, said = _received(end)
+            if kind == "progress" and name == first:
+                progress(f"all devices: {said[0]}", said[1])
+            if kind == "done":
+                profiles[name] = decode(Profile, said, name)
+            if kind == "failed":
+                failed.append(f"{name} was not measured beside the others: {said}")
+            if kind in ("done", "failed"):
+                del ends[end]
+    return dict(sorted(profiles.items())), tuple(failed)
+
+
+def _received(end: Any) -> tuple[str, Any]:
+    try:
+        kind, said = end.recv()
+    except EOFError:
+        return "failed", "its process ended without a word"
+    return kind, said
+
+
+def _work(make: Make, number: int, options: Options, barrier: Any, end: Connection) -> None:
+    """In a device's own process: measures in step with the others and sends what it found."""
+    try:
+        backend = make(number)
+        try:
+            end.send(("done", encode(measure(backend, options, _in_step(barrier, end)))))
+        finally:
+            backend.close()
+    except RooflensError as error:
+        barrier.abort()
+        end.send(("failed", str(error)))
+    except Exception as error:  # noqa: BLE001  (whatever ends this process must be said in the other)
+        barrier.abort()
+        end.send(("failed", f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"))
+    finally:
+        end.close()
+
+
+def _in_step(barrier: Any, end: Connection) -> Progress:
+    """Waits before each stage until all devices are there; when one has gone, the others go on without waiting."""
+
+    def progress(name: str, fraction: float) -> None:
+        end.send(("progress", (name, fraction)))
+        try:
+            barrier.wait(STEP_S)
+        except BrokenBarrierError:
+            return
+
+    return progress
+
+
+def with_all(
+    profile: Profile, profiles: Mapping[str, Profile], failed: Sequence[str], pairs: Sequence[Ceiling]
+) -> Profile:
+    """A device's profile with what all devices did at once, and the links that it is not part of."""
+    together = across(profiles)
+    slow = [
+        f"{a.slowest} is the slowest of {len(a.values)} in {a.id}: {percent(a.share(a.slowest))} of the median"
+        for a in together
+        if a.behind
+    ]
+    return replace(
+        profile,
+        across=together,
+        ceilings=(*profile.ceilings, *pairs),
+        notes=(*profile.notes, *slow),
+        skipped=(*profile.skipped, *failed),
+        duration_s=profile.duration_s + max((p.duration_s for p in profiles.values()), default=0.0),
+    )

@@ -1,0 +1,191 @@
+"""Several devices at once and the links between them, on made-up cards."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import pytest
+from test_cuda import GPU
+
+from rooflens.cli import main
+from rooflens.lab.across_table import across_table
+from rooflens.lab.sections import device_query
+from rooflens.measure.backends import cuda
+from rooflens.measure.backends.fake import FakeBackend, FakeMachine
+from rooflens.measure.links import PEER_WAYS, peer_name
+from rooflens.measure.options import gpu
+from rooflens.measure.run import measure
+from rooflens.measure.together import across, measure_together, other_pairs, with_all
+from rooflens.records import decode, encode, replace
+from rooflens.roofline.across import Across
+from rooflens.roofline.profile import SCHEMA, Profile
+
+QUICK = replace(gpu(quick=True), dtypes=("bf16",))
+PAIR = {**GPU, "peers": {1: 400e9}}
+
+
+class Absent(FakeBackend):
+    """A card that cannot be used."""
+
+    def why_not(self):
+        return "the card has fallen off the bus"
+
+
+def card(number, slow=(), absent=()):
+    """Card `number`; a slow one reads its memory and multiplies a tenth slower."""
+    scale = 0.9 if number in slow else 1.0
+    truth = {**PAIR, "memory": {k: scale * v for k, v in GPU["memory"].items()}, "noise": 0.0}
+    return (Absent if number in absent else FakeBackend)(FakeMachine(**truth))
+
+
+@pytest.fixture(scope="module")
+def profile():
+    return measure(card(0), QUICK)
+
+
+def test_copies_to_another_device_are_link_ceilings_in_each_direction_and_both(profile):
+    found = {c.id: c for c in profile.ceilings if c.kind == "link" and c.level == "nvlink"}
+    assert set(found) == {"link/nvlink/0-1", "link/nvlink/1-0", "link/nvlink/0+1"}
+    assert found["link/nvlink/0-1"].value == pytest.approx(400e9, rel=0.01)
+    assert found["link/nvlink/0+1"].value == pytest.approx(0.9 * 400e9, rel=0.01)  # one direction's rate
+    assert "one direction's rate" in found["link/nvlink/0+1"].note
+    assert profile.machine().the_link().value == pytest.approx(400e9, rel=0.01)  # before PCIe
+
+
+def test_a_single_device_has_no_such_stage():
+    alone = measure(FakeBackend(FakeMachine(**GPU)), QUICK)
+    assert not any(c.level == "nvlink" for c in alone.ceilings)
+    assert not any("nvlink" in s for s in alone.skipped)
+
+
+def test_a_pair_has_one_name_whoever_measures_it():
+    to, back, both = PEER_WAYS
+    assert (peer_name((0, 1), to), peer_name((0, 1), back), peer_name((0, 1), both)) == ("0-1", "1-0", "0+1")
+    assert (peer_name((1, 0), to), peer_name((1, 0), both)) == ("1-0", "0+1")
+
+
+def test_the_slowest_is_seen_against_the_median():
+    rates = Across("memory/main/read", "B/s", {"cuda:0": 4.5e12, "cuda:1": 4.0e12, "cuda:2": 4.6e12})
+    assert (rates.slowest, rates.median, rates.behind) == ("cuda:1", 4.5e12, True)
+    assert rates.share("cuda:1") == pytest.approx(4.0 / 4.5)
+    costs = Across("launch/host", "s", {"cuda:0": 4.0e-6, "cuda:1": 4.1e-6})
+    assert costs.slowest == "cuda:1"  # fewer seconds are better
+    assert not costs.behind
+
+
+def test_untrusted_and_lonely_figures_are_not_compared(profile):
+    worse = replace(profile, ceilings=tuple(replace(c, trusted=c.kind != "memory") for c in profile.ceilings))
+    ids = {a.id for a in across({"a": profile, "b": worse})}
+    assert "launch/device" in ids
+    assert "memory/main/read" not in ids
+
+
+def test_a_profile_with_all_devices_survives_its_file_and_names_the_slowest(profile):
+    joined = with_all(profile, {"cuda:0": profile, "cuda:1": measure(card(1, slow=(1,)), QUICK)}, ["cuda:2 failed"], [])
+    assert decode(Profile, {"schema": SCHEMA, **encode(joined)}, "p.json", SCHEMA) == joined
+    assert any("cuda:1 is the slowest of 2 in memory/main/read" in note for note in joined.notes)
+    assert "cuda:2 failed" in joined.skipped
+
+
+def test_pairs_that_a_device_is_not_part_of_are_measured_by_others():
+    class Third(FakeBackend):
+        def __init__(self, number):
+            super().__init__(FakeMachine(**{**GPU, "peers": {n: 400e9 for n in range(3) if n != number}}))
+            self.number = number
+
+        def peers(self):
+            return [(self.number, n) for n in range(3) if n != self.number]
+
+    found = [c.id for c in other_pairs(Third, 0, range(3), QUICK)]
+    assert found == ["link/nvlink/1-2", "link/nvlink/2-1", "link/nvlink/1+2"]
+
+
+@pytest.mark.slow
+def test_all_devices_are_measured_at_once_each_in_its_own_process():
+    stages = []
+    make = functools.partial(card, slow=(1,), absent=(2,))
+    names = {n: f"cuda:{n}" for n in range(3)}
+    profiles, failed = measure_together(make, names, QUICK, lambda name, _: stages.append(name))
+    assert list(profiles) == ["cuda:0", "cuda:1"]
+    assert failed == ("cuda:2 was not measured beside the others: the card has fallen off the bus",)
+    (read,) = (a for a in across(profiles) if a.id == "memory/main/read")
+    assert read.slowest == "cuda:1"
+    assert any("memory read" in stage for stage in stages)
+    assert not any(c.level == "nvlink" for p in profiles.values() for c in p.ceilings)  # links are measured alone
+
+
+def asked(capsys, *arguments):
+    """Exit code, output and messages of one command line."""
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    return left.value.code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "said"),
+    [
+        ("cuda", 1, "CUDA sees 1 here"),
+        ("auto", 0, "CUDA sees 0 here"),
+        ("cpu", 2, "compares GPUs"),
+        ("gpu", 2, "unknown"),
+    ],
+)
+def test_all_devices_of_one_are_refused_with_a_sentence(monkeypatch, capsys, device, count, said):
+    monkeypatch.setattr(cuda, "device_count", lambda: count)
+    code, _, error = asked(capsys, "measure", "--all-devices", "--device", device)
+    assert (code, said in error) == (2, True)
+
+
+def test_all_devices_then_one_of_them_alone_and_the_links_between_the_others(monkeypatch, capsys):
+    started = {}
+
+    def together(make, names, options, progress):
+        started.update(names=names, budget_s=options.budget_s)
+        return {name: measure(card(number, slow=(1,)), QUICK) for number, name in names.items()}, ("cuda:2 failed",)
+
+    class Card(FakeBackend):
+        name = "cuda"
+
+        def __init__(self, number):
+            super().__init__(FakeMachine(**{**GPU, "noise": 0.0, "peers": {n: 400e9 for n in range(3) if n != number}}))
+            self.number = number
+
+        def peers(self):
+            return [(self.number, n) for n in range(3) if n != self.number]
+
+    monkeypatch.setattr(cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(cuda, "CudaBackend", Card)
+    monkeypatch.setattr("rooflens.measure.together.measure_together", together)
+    monkeypatch.setattr("rooflens.cli.measure.remember", lambda _: None)
+    command = (
+        "measure",
+        "--all-devices",
+        "--device",
+        "cuda:0",
+        "--quick",
+        "--dtypes",
+        "bf16",
+        "--budget-s",
+        "100",
+        "--json",
+    )
+    code, out, _ = asked(capsys, *command)
+    found = json.loads(out)
+    assert code == 0
+    assert started["names"] == {0: "cuda:0", 1: "cuda:1", 2: "cuda:2"}
+    assert started["budget_s"] == pytest.approx(35)
+    ids = {c["id"] for c in found["ceilings"]}
+    assert {"link/nvlink/0-1", "link/nvlink/2-0", "link/nvlink/1+2"} <= ids  # every pair
+    assert any(a["id"] == "memory/main/read" and a["values"]["cuda:1"] < 4.2e12 for a in found["across"])
+    assert "cuda:2 failed" in found["skipped"]
+
+
+@pytest.mark.parametrize("lang", ["en", "es", "vi"])
+def test_the_interpretation_and_the_device_query_name_the_slowest(profile, lang):
+    joined = with_all(profile, {"cuda:0": profile, "cuda:1": measure(card(1, slow=(1,)), QUICK)}, [], [])
+    rows = [line for line in across_table(joined, lang).splitlines() if line.startswith("| memory/main/read")]
+    assert [row.split(" | ")[1] for row in rows] == ["cuda:1"]
+    (read,) = (a for a in device_query(joined)["all_devices"] if a["id"] == "memory/main/read")
+    assert (read["slowest"], read["of_median"] < 1) == ("cuda:1", True)
+    assert "all_devices" not in device_query(profile)
