@@ -68,9 +68,10 @@ def rebuilt(model: Model, **choices: Any) -> Model:
     return replace(again, warnings=model.warnings, stored=model.stored)
 
 
+@cache
 def known() -> tuple[str, ...]:
     """The names of the models that ship with rooflens."""
-    return tuple(sorted(file.stem for file in DATA.glob("*.json")))
+    return tuple(sorted(file.stem for file in DATA.iterdir() if file.suffix == ".json"))
 
 
 def named(name: str, choices: Choices = DEFAULT) -> Model:
