@@ -20,7 +20,7 @@ T = TypeVar("T")
 LARGEST_BYTES = 256 << 20
 MEASURED = "measured:"
 PROFILES = Path(__file__).with_name("profiles")
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = r"\\u[dD][89a-fA-F]"
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -71,7 +71,7 @@ def parse_json(text: str | bytes, path: str) -> Any:
     try:
         text = text if isinstance(text, str) else text.decode()
         found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
-        if _SURROGATE.search(text):  # half a character escapes as half a pair; a whole pair is a character
+        if re.search(_SURROGATE, text):  # half a character escapes as half a pair; a whole pair is a character
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except _Twice as error:

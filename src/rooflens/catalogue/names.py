@@ -16,8 +16,8 @@ from rooflens.errors import RooflensError, Unknown
 from rooflens.units import show, show_binary
 
 SEE = "rooflens machines"
-_SIZE = re.compile(r"-\d+gb$")
-_FORM = re.compile(r"-(sxm\d?|pcie|nvl|oam)(-\d+gb)?$")
+_SIZE = r"-\d+gb$"
+_FORM = r"-(sxm\d?|pcie|nvl|oam)(-\d+gb)?$"
 _LEAST_VISIBLE, _MOST_VISIBLE = 0.90, 1.005  # firmware and error correction take up to 8 % of what is soldered on
 _LISTED = 6
 
@@ -72,7 +72,7 @@ def _called(name: str) -> tuple[list[Entry], bool]:
     return (
         (shared, True)
         if shared
-        else ([e for e in entries() if key in (_SIZE.sub("", e.id), _FORM.sub("", e.id))], False)
+        else ([e for e in entries() if key in (re.sub(_SIZE, "", e.id), re.sub(_FORM, "", e.id))], False)
     )
 
 
@@ -102,7 +102,7 @@ def _unknown(name: str) -> Unknown:
     if begun:
         return Ambiguous(name, begun, "write the whole id", "is only the beginning of")
     printed = [n for e in entries() for n in (e.name, *e.aliases, *e.shared_names)]
-    written = [n for e in entries() for n in (e.id, _SIZE.sub("", e.id))]
+    written = [n for e in entries() for n in (e.id, re.sub(_SIZE, "", e.id))]
     return Unknown("accelerator", name, printed if " " in key else written, SEE)
 
 

@@ -15,7 +15,7 @@ from rooflens.units import LARGEST, whole
 
 Values = Mapping[str, float]
 AMOUNTS = ("flops", "bytes", "params", "weight_bytes", "table_bytes")  # somebody's counts; other keys are whole
-_WRITTEN = re.compile(r"\s*[\w-]+\s*:\s*\w+\s*=.*|(params|weight_bytes|table_bytes)=.*", re.DOTALL)
+_WRITTEN = r"(?s)\s*[\w-]+\s*:\s*\w+\s*=.*|(params|weight_bytes|table_bytes)=.*"
 
 
 @record
@@ -53,7 +53,7 @@ class _Form:
 
 def is_alone(text: str) -> bool:
     """Whether `text` writes an operator, known or not, and not a model's name."""
-    return text.partition(":")[0] in FORMS or _WRITTEN.fullmatch(text) is not None
+    return text.partition(":")[0] in FORMS or ("=" in text and re.fullmatch(_WRITTEN, text) is not None)
 
 
 def alone(text: str, form: AttentionForm = "flash") -> Alone:
