@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 from rooflens import artefacts, workload
 from rooflens.api import DEFAULT_TOKENS, Question, accelerator, machine, prepared, shared
 from rooflens.catalogue import accelerators
+from rooflens.catalogue.calibrations import served
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
 from rooflens.errors import NoPath, RooflensError, Unknown
 from rooflens.operators.alone import alone, is_alone
 from rooflens.predict.deployment import Deployment
 from rooflens.predict.memory import reserve
+from rooflens.predict.predicting import Estimator
 from rooflens.predict.predicting import predict as foretell
 from rooflens.predict.prediction import Prediction
+from rooflens.predict.served import FAMILIES, GENERIC, Served
+from rooflens.predict.stack import stack
 from rooflens.records import checked, fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 DRAFTED = 0.7  # acceptance of drafts when nobody says another
 FASTEST = 3
+PLAIN = ("graph", "eager")  # stacks without an engine, priced from what was measured
 
 
 @record
@@ -50,6 +55,7 @@ class Load:
     runtime_bytes: float | None = None
     graph_bytes: float | None = None
     measured_tokens_per_s: float | None = None
+    calibration: str | None = None
 
     def __post_init__(self) -> None:
         checked(self)
@@ -79,7 +85,10 @@ def predict(what: str, on: str | Machine, **asked: Any) -> Prediction | Arithmet
     there = there.linked(question.link) if question.link else there
     if is_alone(what):
         return _arithmetic(question, load, there)
-    return foretell(deployment(question, load, there), kept(load), None, load.measured_tokens_per_s, other(there))
+    asked_of = deployment(question, load, there)
+    expected, said = estimator(asked_of, load, on if isinstance(on, str) else "")
+    noted = replace(asked_of, notes=(*asked_of.notes, *said))
+    return foretell(noted, kept(load), expected, load.measured_tokens_per_s, other(there))
 
 
 def deployment(question: Question, load: Load, there: Machine) -> Deployment:
@@ -108,9 +117,39 @@ def deployment(question: Question, load: Load, there: Machine) -> Deployment:
     )
 
 
+def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, tuple[str, ...]]:
+    """What turns floors into expectations here, and a sentence where there is nothing.
+
+    A measured machine has figures of its own (a plain stack under a graph, or `eager`) unless an engine is named; any
+    other has the constants of that engine, or of engines in general.
+    """
+    engine = load.engine
+    plain = engine in (None, *PLAIN)
+    if now.machine.measured and plain:
+        return _stack(on, eager=engine == "eager")
+    if engine in PLAIN:
+        return None, (f"{engine}: a plain stack is priced from a machine's own measurements; name one with --on",)
+    there = other(now.machine) if now.machine.measured else now.machine
+    if there is None or there.family not in FAMILIES:
+        return None, (f"no engine's times are known on this kind of chip ({now.machine.title}): floors only",)
+    found = served(load.calibration) if load.calibration else served()
+    return Served(found, engine or GENERIC, there.name), ()
+
+
+def _stack(on: str, *, eager: bool) -> tuple[Estimator | None, tuple[str, ...]]:
+    """The figures of a measured profile."""
+    profile = artefacts.profile_named(on.partition(",")[0].strip()) if on else None
+    if profile is None:
+        return None, ()
+    try:
+        return stack(profile, eager=eager), ()
+    except RooflensError as reason:
+        return None, (str(reason),)
+
+
 def kept(load: Load) -> Any:
     """What the engine sets aside, with what a person says instead."""
-    engine = None if load.engine is None else engine_named(load.engine)
+    engine = None if load.engine in (None, *PLAIN) else engine_named(load.engine)
     return reserve(engine, **{name: getattr(load, name) for name in RESERVE})
 
 
@@ -173,8 +212,8 @@ def advise(what: str, on: str | Machine, *, goal: Goal = "throughput", to: Seque
     )
     machines = [machine(name) for name in to] or best_machines(now, goal)
     means = Means(most, machines, DRAFTED if load.acceptance is None else load.acceptance)
-    flags = engine_named(load.engine).flags if load.engine else {}
-    return tried(now, own, means, goal, None, flags)
+    flags = engine_named(load.engine).flags if load.engine and load.engine not in PLAIN else {}
+    return tried(now, own, means, goal, estimator(now, load, on if isinstance(on, str) else "")[0], flags)
 
 
 def plan(what: str, *, ttft_s: float, tpot_s: float, users: int, on: Sequence[str] = (), **asked: Any) -> Plan:
@@ -200,7 +239,8 @@ def plan(what: str, *, ttft_s: float, tpot_s: float, users: int, on: Sequence[st
     for name in priced:
         there = machine(name)
         try:
-            wanted.append((deployment(question, load, there), None))
+            asked_of = deployment(question, load, there)
+            wanted.append((asked_of, estimator(asked_of, load, name)[0]))
         except NoPath as reason:
             left.append((there.title, str(reason)))
     return planned(wanted, Target(ttft_s, tpot_s, users), kept(load), what, left)

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.api import machine
 from rooflens.cli.options import (
     F,
     Finite,
@@ -74,6 +73,7 @@ def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, 
 @format_options
 @reserve_options
 @bytes_options
+@click.option("--calibration", type=click.Path(), help="A file that `rooflens fit` wrote.")
 @click.option("--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept, with --tokens above 1.")
 @click.option(
     "--measured-tokens-per-s", type=Finite(0, min_open=True), help="What a clock said: adds MBU and a verdict."
@@ -98,14 +98,13 @@ def command(
     limits = ratios(fail_below, "fail-below", LIMITS)
     if limits and asked["measured_tokens_per_s"] is None:
         raise RooflensError("--fail-below compares a measured rate: give --measured-tokens-per-s")
-    there = machine(on)
     batches, contexts = sizes(batch, "batch"), sizes(context, "context") if context is not None else [None]
     grid = list(itertools.product(batches, contexts))
     if len(grid) > 1 and asked["measured_tokens_per_s"] is not None:
         raise RooflensError(f"one measured rate belongs to one load, and {len(grid)} were asked for")
     said = {name: value for name, value in asked.items() if value is not None}
     said |= said_bytes(runtime_bytes, graph_bytes)
-    answers = [predict(model, there, batch=b, **({} if c is None else {"context": c}), **said) for b, c in grid]
+    answers = [predict(model, on, batch=b, **({} if c is None else {"context": c}), **said) for b, c in grid]
     _curves(answers, plot, as_csv, lang)
     found = [encode(answer) for answer in answers]
     whole = found[0] if len(found) == 1 else {"loads": found}

@@ -31,6 +31,8 @@ TOGETHER = 8192  # tokens of prompts that one pass takes
 SMOOTH = 3.0  # how a pass's time on the device and of its launches combine: nearly the larger
 ROUNDS = 6  # TPOT and the time others spend writing settle each other
 GENERIC = "generic"
+OWN_POINTS = 5  # with so many, the residuals of calibrated deployments speak
+FAMILIES = ("hbm", "gddr", "cdna", "apple")  # kinds of chips that served rows were fitted on
 ANYTHING: Sequence[Part] = ("norm", "elementwise")
 NARROW: Sequence[Part] = ("linear", "project", "expert", "shared")
 NARROWED = ("fp8", "nvfp4")  # formats whose products narrow their activations on the fly
@@ -40,12 +42,17 @@ NARROWED = ("fp8", "nvfp4")  # formats whose products narrow their activations o
 class Served:
     """The expectation of one engine. engine: a name of the constants; generic when nobody says which.
 
-    chip: the catalogue id that the machine is, where it is known: its residuals are those of chips fitted on.
+    chip: the catalogue id that the machine is, where it is known: its residuals are those of chips fitted on. roofs,
+    fixed, prompts: factors of a deployment's own points (predict.fitting), and how many `points` those were.
     """
 
     found: ServedConstants
     engine: str = GENERIC
     chip: str | None = None
+    roofs: float = 1.0
+    fixed: float = 1.0
+    prompts: float = 1.0
+    points: int = 0
 
     @property
     def costs(self) -> EngineCosts:
@@ -65,7 +72,11 @@ class Served:
             "kernel_s": c.kernel_s * e.decode_kernel, "host_s a step": e.host_s, "host_s a sequence": e.sequence_s,
             "share of others' prompts": e.others, "first token_s": e.first_s,
         }  # fmt: skip
-        return tuple(Constant(name, value, origin) for name, value in named.items())
+        own = {"factor on roofs": self.roofs, "factor on fixed costs": self.fixed, "factor on prompts": self.prompts}
+        fitted = tuple(Constant(name, value, origin) for name, value in named.items())
+        if not self.points:
+            return fitted
+        return (*fitted, *(Constant(n, v, f"fitted on {self.points} points of your own") for n, v in own.items()))
 
     def expect(self, deployment: Deployment, phase: Phase) -> Expected:
         """TPOT of a decode step in serving, or the unloaded TTFT of one prompt, with the interval of its class."""
@@ -74,20 +85,22 @@ class Served:
             time_s = float(self.first_s(deployment))
             return self._expected(time_s, floor_s, self._class(deployment, "ttft"), {"host": self.costs.first_s})
         roofs_s, fixed_s, prompts_s = (float(part) for part in self.parts(deployment))
-        added = {"reach": max(0.0, roofs_s - floor_s), "kernels": fixed_s, "host": float(self._host_s(deployment))}
-        added |= {"prefill": prompts_s}
-        time_s = roofs_s + fixed_s + float(self._host_s(deployment)) + prompts_s
-        return self._expected(time_s, floor_s, self._class(deployment, "tpot"), added)
+        parts = {
+            "reach": self.roofs * roofs_s, "kernels": self.fixed * fixed_s,
+            "host": self.fixed * float(self.host_s(deployment)), "prefill": self.prompts * prompts_s,
+        }  # fmt: skip
+        added = {**parts, "reach": max(0.0, parts["reach"] - floor_s)}
+        return self._expected(sum(parts.values()), floor_s, self._class(deployment, "tpot"), added)
 
     def tpot_s(self, deployment: Deployment) -> Number:
-        """TPOT alone; batch, prompt, output and context may be arrays."""
+        """TPOT alone; batch and context may be arrays."""
         roofs_s, fixed_s, prompts_s = self.parts(deployment)
-        return roofs_s + fixed_s + self._host_s(deployment) + prompts_s
+        return self.roofs * roofs_s + self.fixed * (fixed_s + self.host_s(deployment)) + self.prompts * prompts_s
 
     def parts(self, deployment: Deployment) -> tuple[Number, Number, Number]:
         """Seconds of a token at the reached roofs, in fixed costs of kernels, and while others' prompts are read."""
         roofs_s, fixed_s = self._step(deployment, deployment.operators("decode"), "decode")
-        step_s = roofs_s + fixed_s + self._host_s(deployment)
+        step_s = roofs_s + fixed_s + self.host_s(deployment)
         return roofs_s, fixed_s, self._others_s(deployment, step_s)
 
     def first_s(self, deployment: Deployment) -> Number:
@@ -114,7 +127,8 @@ class Served:
             tpot = step_s + self.costs.others * each * others / output * writing
         return tpot - step_s
 
-    def _host_s(self, deployment: Deployment) -> Number:
+    def host_s(self, deployment: Deployment) -> Number:
+        """What the host needs for a step and each of its sequences."""
         running = deployment.batch / int(deployment.how.get("dp", 1))
         return self.costs.host_s + self.costs.sequence_s * running
 
@@ -202,6 +216,9 @@ class Served:
 
     def _class(self, deployment: Deployment, what: str) -> Residuals:
         """The held-out residuals that speak for this estimate."""
+        if what == "tpot" and self.points >= OWN_POINTS:
+            kind = "experts" if "E" in deployment.model.letters else "dense"
+            return self.found.residuals[f"own points, {kind}"]
         return self.found.residuals[residual_class(self.engine, deployment, what, known=self.chip in self.found.chips)]
 
     def _expected(self, time_s: float, floor_s: float, spread: Residuals, added: dict[str, float]) -> Expected:

@@ -1,0 +1,131 @@
+"""A deployment's own points: three factors on what the constants say, found from as few as two measured times.
+
+A step is time at the reached roofs, fixed costs, and others' prompts. Each part gets a factor, with a Gaussian prior
+around 1 for each by itself and for all together, so that few points move what they speak of and leave the rest; one
+outlier is heard less. Factors stay positive, so nothing that was monotone is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rooflens.errors import RooflensError
+from rooflens.predict.deployment import Deployment
+from rooflens.predict.served import Served
+from rooflens.records import record
+from rooflens.units import show
+
+LEAST = 2
+EACH_SD, COMMON_SD, NOISE = 0.5, 0.35, 0.07
+HEARD = 2.5  # a residual of so many noises counts half
+ROUNDS = 3
+SMALLEST = 0.05
+UNITS_OFF = 100.0  # so many times the expectation is a unit, not a speed
+
+Three = tuple[float, float, float]
+
+
+@record
+class Point:
+    """One measured load: TPOT in seconds."""
+
+    batch: float
+    prompt: float
+    output: float
+    tpot_s: float
+
+
+@record
+class Fit:
+    """The factors, and what they left over. error_before, error_after: median relative errors on these points."""
+
+    roofs: float
+    fixed: float
+    prompts: float
+    points: int
+    error_before: float
+    error_after: float
+
+
+def fit(served: Served, loads: Sequence[tuple[Deployment, float]]) -> Fit:
+    """Factors from deployments of one kind at several loads and their measured TPOTs, seconds.
+
+    Raises RooflensError for fewer than two points, a time that beats its floor, or one in another unit.
+    """
+    if len(loads) < LEAST:
+        raise RooflensError(
+            f"{len(loads)} measured point{'' if len(loads) == 1 else 's'}: a fit needs at least {LEAST}"
+        )
+    parts = [_parts(served, deployment) for deployment, _ in loads]
+    for i, ((deployment, measured_s), part) in enumerate(zip(loads, parts, strict=True), 1):
+        _check(i, deployment, measured_s, sum(part))
+    measured = [measured_s for _, measured_s in loads]
+    roofs, fixed, prompts = factors(parts, measured)
+    after = [roofs * a + fixed * b + prompts * c for a, b, c in parts]
+    before = [sum(part) for part in parts]
+    return Fit(roofs, fixed, prompts, len(loads), _error(before, measured), _error(after, measured))
+
+
+def factors(parts: Sequence[Three], measured: Sequence[float]) -> Three:
+    """The factors on the three parts that the points speak for: Bayesian least squares on relative errors, robust."""
+    rows = [[p / sum(three) for p in three] for three in parts]
+    left = [m / sum(three) - 1.0 for three, m in zip(parts, measured, strict=True)]
+    prior = [[(EACH_SD**2 if i == j else 0.0) + COMMON_SD**2 for j in range(3)] for i in range(3)]
+    spread = [[sum(row[j] * prior[j][i] for j in range(3)) for i in range(3)] for row in rows]
+    heard, found = [1.0] * len(rows), [1.0] * 3
+    for _ in range(ROUNDS):
+        noise = [NOISE**2 / weight for weight in heard]
+        system = [
+            [_dot(spread[a], rows[b]) + (noise[a] if a == b else 0.0) for b in range(len(rows))]
+            for a in range(len(rows))
+        ]
+        pull = solved(system, left)
+        found = [1.0 + sum(spread[a][i] * pull[a] for a in range(len(rows))) for i in range(3)]
+        errors = [(1.0 + e - _dot(found, row)) / NOISE for e, row in zip(left, rows, strict=True)]
+        heard = [1.0 / (1.0 + (error / HEARD) ** 2) for error in errors]
+    return (max(found[0], SMALLEST), max(found[1], SMALLEST), max(found[2], SMALLEST))
+
+
+def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
+    """The solution of a small linear system: Gauss, with pivots."""
+    n = len(right)
+    rows = [[*row, y] for row, y in zip(matrix, right, strict=True)]
+    for i in range(n):
+        pivot = max(range(i, n), key=lambda r: abs(rows[r][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for r in range(i + 1, n):
+            times = rows[r][i] / rows[i][i]
+            rows[r] = [x - times * y for x, y in zip(rows[r], rows[i], strict=True)]
+    found = [0.0] * n
+    for i in reversed(range(n)):
+        found[i] = (rows[i][n] - sum(rows[i][j] * found[j] for j in range(i + 1, n))) / rows[i][i]
+    return found
+
+
+def _parts(served: Served, deployment: Deployment) -> Three:
+    roofs, fixed, prompts = (float(part) for part in served.parts(deployment))
+    return roofs, fixed + float(served.host_s(deployment)), prompts
+
+
+def _check(number: int, deployment: Deployment, measured_s: float, expected_s: float) -> None:
+    """Raises RooflensError for a time that no engine gives."""
+    said = f"point {number}: {show(measured_s, 's')} a token"
+    if not measured_s > 0:
+        raise RooflensError(f"{said}; a time must be above 0")
+    if measured_s > UNITS_OFF * expected_s:
+        raise RooflensError(f"{said} is {measured_s / expected_s:.0f} times what is expected; is it in ms? write 12ms")
+    floor_s = float(deployment.floor("decode").floor_s)
+    if measured_s < floor_s:
+        raise RooflensError(
+            f"{said} beats the floor of {show(floor_s, 's')}: another unit, a smaller batch or context, other formats, "
+            "or more devices than were named"
+        )
+
+
+def _error(said: Sequence[float], measured: Sequence[float]) -> float:
+    errors = sorted(abs(a / m - 1.0) for a, m in zip(said, measured, strict=True))
+    return (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
