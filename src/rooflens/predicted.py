@@ -1,14 +1,15 @@
-"""The public functions behind `rooflens predict`, `advise` and `plan`: names in, records out."""
+"""The public functions behind `rooflens predict`, `advise`, `plan` and `fit`: names in, records out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooflens import artefacts, workload
 from rooflens.api import DEFAULT_TOKENS, Question, accelerator, machine, prepared, shared
 from rooflens.catalogue import accelerators
-from rooflens.catalogue.calibrations import served
+from rooflens.catalogue.calibrations import SERVED, served
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
 from rooflens.errors import NoPath, RooflensError, Unknown
@@ -20,7 +21,7 @@ from rooflens.predict.predicting import predict as foretell
 from rooflens.predict.prediction import Prediction
 from rooflens.predict.served import FAMILIES, GENERIC, Served
 from rooflens.predict.stack import stack
-from rooflens.records import checked, fields, record, replace
+from rooflens.records import checked, decode, fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
 from rooflens.roofline.math import resolve
@@ -29,6 +30,7 @@ from rooflens.units import whole
 if TYPE_CHECKING:
     from rooflens.levers.advice import Advice, Goal
     from rooflens.predict.arithmetic import Arithmetic
+    from rooflens.predict.fitting import Calibrated
     from rooflens.predict.planning import Plan
 
 DRAFTED = 0.7  # acceptance of drafts when nobody says another
@@ -132,8 +134,58 @@ def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, t
     there = other(now.machine) if now.machine.measured else now.machine
     if there is None or there.family not in FAMILIES:
         return None, (f"no engine's times are known on this kind of chip ({now.machine.title}): floors only",)
-    found = served(load.calibration) if load.calibration else served()
-    return Served(found, engine or GENERIC, there.name), ()
+    general = Served(served(), engine or GENERIC, there.name)
+    if load.calibration is None:
+        return general, ()
+    return _own(general, load.calibration, now)
+
+
+def _own(general: Served, path: str, now: Deployment) -> tuple[Estimator | None, tuple[str, ...]]:
+    """The constants with the factors of somebody's own points, and a word where those were of something else."""
+    from rooflens.predict.fitting import SCHEMA, Calibrated, applied
+
+    own = decode(Calibrated, artefacts.read_json(Path(path)), path, SCHEMA)
+    if own.engine != general.engine:
+        raise RooflensError(f"{path} was fitted for {own.engine}; ask with --engine {own.engine}")
+    here = {"model": now.model.name, "machine": now.machine.name}
+    other_than = [f"{name} {getattr(own, name)}" for name, value in here.items() if getattr(own, name) != value]
+    said = (f"{path} was fitted on {' and '.join(other_than)}: its factors may not hold here",) if other_than else ()
+    return applied(general, own), said
+
+
+def fit(
+    what: str, on: str | Machine, points: Sequence[Mapping[str, float]], **asked: Any
+) -> tuple[Calibrated, tuple[str, ...]]:
+    """Calibrates on measured points of one deployment: batch, prompt, output and tpot_s (or tokens_per_s) of each.
+
+    Returns what a calibrated file holds, and sentences. Raises RooflensError for points that no engine gives.
+    """
+    from rooflens.predict.fitting import Calibrated
+    from rooflens.predict.fitting import fit as fitted
+
+    load = Load(**{name: asked.pop(name) for name in LOADED if name in asked})
+    question = Question(what, **asked)
+    there = machine(on) if isinstance(on, str) else on
+    there = there.linked(question.link) if question.link else there
+    plain = deployment(question, load, there)
+    general, said = estimator(plain, load, on if isinstance(on, str) else "")
+    if not isinstance(general, Served):
+        raise RooflensError(said[0] if said else "name the engine that was measured with --engine")
+    loads = [(_loaded(plain, point), _tpot_s(point)) for point in points]
+    how = {name: int(plain.how[name]) for name in ("tp", "ep", "dp", "pp")}
+    own = Calibrated(SERVED, general.engine, plain.model.name, there.name, how, fitted(general, loads))
+    return own, said
+
+
+def _loaded(plain: Deployment, point: Mapping[str, float]) -> Deployment:
+    for name in ("batch", "prompt", "output"):
+        whole(point[name], name)
+    return replace(plain, batch=point["batch"], prompt=point["prompt"], output=point["output"], context=None)
+
+
+def _tpot_s(point: Mapping[str, float]) -> float:
+    """Seconds a token, as said or from the tokens/s of all sequences."""
+    return point["tpot_s"] if "tpot_s" in point else point["batch"] / point["tokens_per_s"]
 
 
 def _stack(on: str, *, eager: bool) -> tuple[Estimator | None, tuple[str, ...]]:

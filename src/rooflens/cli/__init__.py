@@ -29,6 +29,7 @@ VERBS = {
     "predict": ("predict", "How fast could a model be served, how fast will it be, and does it fit?"),
     "advise": ("advise", "Which change pays most, and where does it stop paying?"),
     "plan": ("plan", "Which machines, how many, and how shared meet a target?"),
+    "fit": ("fit", "Calibrate the estimates on measured points of your own."),
     "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
 }

@@ -7,7 +7,8 @@ outlier is heard less. Factors stay positive, so nothing that was monotone is lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rooflens.errors import RooflensError
 from rooflens.predict.deployment import Deployment
@@ -15,6 +16,7 @@ from rooflens.predict.served import Served
 from rooflens.records import record
 from rooflens.units import show
 
+SCHEMA = "rooflens/calibrated/1"
 LEAST = 2
 EACH_SD, COMMON_SD, NOISE = 0.5, 0.35, 0.07
 HEARD = 2.5  # a residual of so many noises counts half
@@ -23,16 +25,6 @@ SMALLEST = 0.05
 UNITS_OFF = 100.0  # so many times the expectation is a unit, not a speed
 
 Three = tuple[float, float, float]
-
-
-@record
-class Point:
-    """One measured load: TPOT in seconds."""
-
-    batch: float
-    prompt: float
-    output: float
-    tpot_s: float
 
 
 @record
@@ -129,3 +121,21 @@ def _error(said: Sequence[float], measured: Sequence[float]) -> float:
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+@record
+class Calibrated:
+    """The file of `rooflens fit`: one deployment's own factors on dated constants. how: tp, ep, dp, pp."""
+
+    base: str
+    engine: str
+    model: str
+    machine: str
+    how: Mapping[str, int]
+    fit: Fit
+
+
+def applied(served: Served, own: Calibrated) -> Served:
+    """The constants with the factors of somebody's own points."""
+    found = own.fit
+    return replace(served, roofs=found.roofs, fixed=found.fixed, prompts=found.prompts, points=found.points)

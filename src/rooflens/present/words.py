@@ -16,9 +16,10 @@ LANGUAGES = ("en", "es", "vi")
 FIGURES = "figures"  # the book of figures, points and tables: every key whose first word names no other book
 BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang`, loaded when a key asks for them
     "advise": ("advise",), "answer": ("answer",), "ceilings": ("ceilings",), "claim": ("claim",),
-    "curves": ("curves",), "diff": ("diff",), "frame": ("frame",), "gain": ("gains",), "lab": ("lab", "gains"),
-    "machines": ("machines",), "measure": ("measure",), "models": ("models",), "place": ("place",),
-    "plan": ("plan",), "predict": ("predict",), "retold": ("retold", "doubts", "claims"), "trend": ("trend",),
+    "curves": ("curves",), "diff": ("diff",), "fit": ("fit",), "frame": ("frame",), "gain": ("gains",),
+    "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
+    "place": ("place",), "plan": ("plan",), "predict": ("predict",), "retold": ("retold", "doubts", "claims"),
+    "trend": ("trend",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 

@@ -1,0 +1,103 @@
+"""`rooflens fit`: calibrate on measured points of one's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rooflens import artefacts
+from rooflens.cli.options import answer_file, format_options, json_flag, lang, load_options, on
+from rooflens.cli.predict import reserve_options
+from rooflens.cli.printing import emit, say
+from rooflens.errors import BadFile, RooflensError
+from rooflens.predict.fitting import SCHEMA, Calibrated
+from rooflens.predicted import fit
+from rooflens.present.retold import retold
+from rooflens.present.words import say as phrase
+from rooflens.records import encode
+from rooflens.units import percent
+
+SIZES = ("batch", "prompt", "output")
+TIMES = {"tpot_s": 1.0, "tpot_ms": 1e-3, "tokens_per_s": 1.0}
+MOST_POINTS = 100_000
+
+
+@click.command(
+    "fit", epilog="Example:  rooflens fit mine.csv --model llama-3.1-8b --on h100-sxm5-80gb --engine vllm -o mine.json"
+)
+@click.argument("measurements", type=click.Path(path_type=Path))
+@click.option("--model", required=True, help="The model that was served.")
+@on
+@load_options
+@format_options
+@reserve_options
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the factors here, for predict --calibration.")
+@lang
+@json_flag
+def command(
+    measurements: Path, model: str, on: str, out: Path | None, lang: str, as_json: bool, batch: str,
+    context: str | None, prompt: int | None, output: int | None, **asked: Any,
+) -> None:  # fmt: skip
+    """Calibrate the estimates on MEASUREMENTS of one deployment: five points are enough.
+
+    A CSV with the columns batch, prompt, output and one of tpot_s, tpot_ms, tokens_per_s (of all sequences).
+    """
+    if (batch, context, prompt, output) != ("1", None, None, None):
+        raise RooflensError("batch, prompt and output of each point stand in the file; leave the options away")
+    points = read_points(artefacts.read_text(measurements), str(measurements))
+    said = {name: value for name, value in asked.items() if value is not None}
+    found, notes = fit(model, on, points, **said)
+    for note in notes:
+        say(note)
+    if out is not None:
+        artefacts.write_json(answer_file(out, "calibrated"), found, SCHEMA)
+    emit(artefacts.to_json(encode(found), SCHEMA) if as_json else _shown(found, lang))
+
+
+def read_points(text: str, where: str) -> list[dict[str, float]]:
+    """The points of a CSV, seconds and tokens/s. Raises BadFile with every fault, each with its line."""
+    rows = csv.DictReader(io.StringIO(text.lstrip("\ufeff")))
+    names = [(name or "").strip() for name in rows.fieldnames or ()]
+    timed = [name for name in names if name in TIMES]
+    missing = [name for name in SIZES if name not in names]
+    if missing or len(timed) != 1:
+        one = "" if len(timed) == 1 else f"one of {', '.join(TIMES)}"
+        raise BadFile(where, [f"columns missing: {', '.join(filter(None, [*missing, one]))}"])
+    faults: list[str] = []
+    found: list[dict[str, float]] = []
+    for row in rows:
+        if len(found) >= MOST_POINTS:
+            raise BadFile(where, [f"more than {MOST_POINTS} points"])
+        point = {name: _number(row.get(name), f"line {rows.line_num}: {name}", faults) for name in (*SIZES, timed[0])}
+        value = point.pop(timed[0]) * TIMES[timed[0]]
+        found.append({**point, "tokens_per_s" if timed[0] == "tokens_per_s" else "tpot_s": value})
+    if faults:
+        raise BadFile(where, faults)
+    return found
+
+
+def _number(text: str | None, what: str, faults: list[str]) -> float:
+    try:
+        value = float((text or "").strip())
+    except ValueError:
+        faults.append(f"{what} is {text!r}, not a number")
+        return 1.0
+    if not 0 < value < float("inf"):
+        faults.append(f"{what} is {text}; it must be above 0")
+        return 1.0
+    return value
+
+
+def _shown(found: Calibrated, lang: str) -> str:
+    own = found.fit
+    values = {
+        "points": own.points, "model": found.model, "machine": found.machine, "engine": found.engine,
+        "before": percent(own.error_before), "after": percent(own.error_after), "roofs": f"{own.roofs:.3f}",
+        "fixed": f"{own.fixed:.3f}", "prompts": f"{own.prompts:.3f}",
+    }  # fmt: skip
+    lines = [phrase(f"fit.{name}", lang, **values) for name in ("title", "factors", "errors")]
+    return "\n".join(retold(line, lang) for line in lines)

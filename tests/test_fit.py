@@ -1,0 +1,131 @@
+"""Calibrating on one's own points: what is put in comes out, few points move little, and wrong units are said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooflens.errors import BadFile, RooflensError
+from rooflens.predict.fitting import factors, solved
+from rooflens.predicted import fit, predict
+
+H100 = "h100-sxm5-80gb"
+LOADS = [(1, 1024, 512), (4, 1024, 512), (16, 2048, 256), (64, 1024, 1024), (128, 512, 512)]
+HEAD = "batch,prompt,output,tpot_ms"
+
+
+def points(times):
+    """What the engine would give, times a factor that differs by load."""
+    found = []
+    for i, (batch, prompt, output) in enumerate(LOADS):
+        expected = predict(
+            "llama-3.1-8b", H100, engine="vllm", batch=batch, prompt=prompt, output=output
+        ).tpot_s.estimate
+        found.append({"batch": batch, "prompt": prompt, "output": output, "tpot_s": expected * times(i)})
+    return found
+
+
+def test_a_deployment_that_is_a_third_slower_everywhere_is_learnt_from_five_points():
+    own, said = fit("llama-3.1-8b", H100, points(lambda i: 1.3), engine="vllm")
+    assert own.fit.error_before == pytest.approx(0.3 / 1.3, rel=0.01)
+    assert own.fit.error_after < 0.05
+    assert said == ()
+
+
+def test_points_that_agree_with_the_constants_leave_them_as_they_are():
+    own, _ = fit("llama-3.1-8b", H100, points(lambda i: 1.0), engine="vllm")
+    assert (own.fit.roofs, own.fit.fixed, own.fit.prompts) == pytest.approx((1, 1, 1), abs=1e-6)
+
+
+def test_one_outlier_is_heard_less_than_four_that_agree():
+    own, _ = fit("llama-3.1-8b", H100, points(lambda i: 3.0 if i == 2 else 1.0), engine="vllm")
+    assert own.fit.error_after < 0.15
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    times=st.tuples(st.floats(0.7, 1.5), st.floats(0.7, 1.5), st.floats(0.7, 1.5)),
+    parts=st.lists(st.tuples(*[st.floats(0.1, 10)] * 3), min_size=6, max_size=12),
+)
+def test_factors_bring_their_own_points_nearer(times, parts):
+    measured = [sum(t * p for t, p in zip(times, three, strict=True)) for three in parts]
+    found = factors(parts, measured)
+    assert min(found) > 0
+
+    def error(by):
+        said = [sum(t * p for t, p in zip(by, three, strict=True)) for three in parts]
+        return sum((a / m - 1) ** 2 for a, m in zip(said, measured, strict=True))
+
+    assert error(found) <= error((1, 1, 1)) + 1e-6
+
+
+def test_a_small_system_is_solved():
+    assert solved([[0.0, 2.0], [4.0, 1.0]], [2.0, 9.0]) == pytest.approx([2.0, 1.0])
+
+
+def test_the_door_writes_a_file_that_predict_takes(cli, tmp_path):
+    rows = [f"{p['batch']},{p['prompt']},{p['output']},{1e3 * p['tpot_s']}" for p in points(lambda i: 1.2)]
+    (tmp_path / "mine.csv").write_text("\n".join([HEAD, *rows]))
+    asked = ["--model", "llama-3.1-8b", "--on", H100, "--engine", "vllm"]
+    written = cli("fit", str(tmp_path / "mine.csv"), *asked, "-o", str(tmp_path / "own.json"))
+    assert written.code == 0
+    assert json.loads((tmp_path / "own.json").read_text())["schema"] == "rooflens/calibrated/1"
+    load = ["--batch", "16", "--prompt", "1024", "--output", "512", "--engine", "vllm", "--json"]
+    before, after = (
+        json.loads(cli("predict", "llama-3.1-8b", "--on", H100, *load, *more).out)
+        for more in ([], ["--calibration", str(tmp_path / "own.json")])
+    )
+    assert after["tpot_s"]["estimate"] == pytest.approx(1.2 * before["tpot_s"]["estimate"], rel=0.06)
+    assert any("5 points of your own" in c["origin"] for c in after["constants"])
+    elsewhere = cli(
+        "predict", "llama-3.1-70b", "--on", H100, "--tp", "4", *load[:-1], "--calibration", str(tmp_path / "own.json")
+    )
+    assert "may not hold here" in elsewhere.out
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "needs at least 2"),
+        (["1,1024,512,8"], "needs at least 2"),
+        (["1,1024,512,8000", "4,1024,512,9000"], "is it in ms"),
+        (["1,1024,512,0.008", "4,1024,512,0.009"], "beats the floor"),
+        (["1,1024,512,x", "4,1024,512,9"], "not a number"),
+        (["1,1024,512,-3", "4,1024,512,9"], "above 0"),
+        (["1.5,1024,512,8", "4,1024,512,9"], "batch"),
+        (["1,1024", "4,1024,512,9"], "not a number"),
+    ],
+)
+def test_points_that_no_engine_gives_are_refused_in_a_sentence(cli, tmp_path, rows, said):
+    (tmp_path / "mine.csv").write_text("\n".join([HEAD, *rows]))
+    result = cli("fit", str(tmp_path / "mine.csv"), "--model", "llama-3.1-8b", "--on", H100, "--engine", "vllm")
+    assert result.code == 2
+    assert said in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2", "batch,prompt,output\n1,2,3", f"{HEAD},tpot_s\n1,2,3,4,5", "\0\0"])
+def test_a_file_of_another_kind_says_which_columns_are_missing(text):
+    from rooflens.cli.fit import read_points
+
+    with pytest.raises((BadFile, RooflensError)):
+        read_points(text, "mine.csv")
+
+
+def test_a_calibrated_file_of_another_engine_is_refused(cli, tmp_path):
+    own, _ = fit("llama-3.1-8b", H100, points(lambda i: 1.2), engine="vllm")
+    from rooflens import artefacts
+    from rooflens.predict.fitting import SCHEMA
+
+    artefacts.write_json(tmp_path / "own.json", own, SCHEMA)
+    result = cli(
+        "predict", "llama-3.1-8b", "--on", H100, "--engine", "sglang", "--calibration", str(tmp_path / "own.json")
+    )
+    assert result.code == 2
+    assert "fitted for vllm" in result.err
+    damaged = tmp_path / "bad.json"
+    damaged.write_text((tmp_path / "own.json").read_text()[:-30])
+    assert cli("predict", "llama-3.1-8b", "--on", H100, "--engine", "vllm", "--calibration", str(damaged)).code == 2
