@@ -10,6 +10,7 @@ from rooflens.measure.backend import AttentionShape, Cannot
 from rooflens.measure.backends.cpu import CpuBackend
 from rooflens.measure.backends.cuda import CudaBackend
 from rooflens.measure.backends.fake import FakeBackend
+from rooflens.measure.backends.torch_gpu import TorchBackend
 
 SMALL = 2**20
 SHAPE = AttentionShape(layers=2, width=64, heads=2)
@@ -17,13 +18,19 @@ SHAPE = AttentionShape(layers=2, width=64, heads=2)
 
 @pytest.fixture(
     scope="module",
-    params=["fake", "cpu", "cpu without compiler and torch", pytest.param("cuda", marks=pytest.mark.gpu)],
+    params=[
+        "fake", "cpu", "cpu without compiler and torch", "torch on its own CPU device",
+        pytest.param("cuda", marks=pytest.mark.gpu),
+    ],
 )
 def backend(request):
+    if request.param.startswith("torch"):
+        pytest.importorskip("torch")
     made = {
         "fake": FakeBackend,
         "cpu": CpuBackend,
         "cuda": CudaBackend,
+        "torch on its own CPU device": lambda: TorchBackend("cpu"),
         "cpu without compiler and torch": lambda: CpuBackend(native=False, torch=False),
     }[request.param]()
     yield made

@@ -127,7 +127,7 @@ def asked(capsys, *arguments):
     [
         ("cuda", 1, "CUDA sees 1 here"),
         ("auto", 0, "CUDA sees 0 here"),
-        ("cpu", 2, "compares GPUs"),
+        ("cpu", 2, "compares NVIDIA GPUs"),
         ("gpu", 2, "unknown"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -17,6 +17,7 @@ from rooflens.records import replace
 from rooflens.roofline.profile import SCHEMA, Profile
 
 F = Callable[..., Any]
+KINDS, NUMBERED = ("auto", "cpu", "cuda", "rocm", "xpu", "mps"), ("cuda", "rocm", "xpu")
 FIRST_PART = 0.35  # of the time, where all devices are measured at once before one of them alone
 
 
@@ -30,7 +31,9 @@ class Kept:
 def measuring_options(function: F) -> F:
     """--device, --all-devices, --quick, --full, --seed, --budget-s, --dtypes, and the MiniGPT's."""
     for option in (
-        click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:N; auto takes a GPU if any."),
+        click.option(
+            "--device", default="auto", show_default=True, help="cpu, cuda[:N], rocm[:N], xpu[:N], mps; auto."
+        ),
         click.option("--all-devices", is_flag=True, help="Also all GPUs at the same time: slowest and median."),
         click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
         click.option("--full", is_flag=True, help="As long as it takes, on a GPU: every dtype settled, every cell."),
@@ -83,7 +86,9 @@ def _everywhere(measuring: dict[str, Any], progress: Callable[[str, float], None
     from rooflens.measure.backends.cuda import CudaBackend, device_count
     from rooflens.measure.together import measure_together, other_pairs, with_all
 
-    count, own = device_count(), _index(measuring["device"])
+    count, (kind, own) = device_count(), _named(measuring["device"])
+    if kind not in ("auto", "cuda"):
+        raise RooflensError("--all-devices compares NVIDIA GPUs; leave it out, or name one with --device cuda:N")
     if count < 2:
         raise RooflensError(f"--all-devices compares GPUs of one machine and CUDA sees {count} here; leave it out")
     options, budget_s = _options(measuring, "cuda"), measuring["budget_s"]
@@ -96,37 +101,72 @@ def _everywhere(measuring: dict[str, Any], progress: Callable[[str, float], None
     return with_all(profile, profiles, failed, pairs)
 
 
-def _index(device: str) -> int:
-    """The number of cuda:N. Raises RooflensError for a processor, which is one."""
-    if device == "cpu":
-        raise RooflensError("--all-devices compares GPUs; leave it out, or name one with --device cuda:N")
-    text = {"auto": "0", "cuda": "0"}.get(device, device.removeprefix("cuda:"))
-    return int(text) if text.isdigit() else _unknown(device)
+def _named(device: str) -> tuple[str, int]:
+    """Kind and number of `cuda:1`. Raises Unknown for a name that no backend goes by."""
+    kind, colon, number = device.partition(":")
+    if kind not in KINDS or (colon and not (number.isdigit() and kind in NUMBERED)):
+        from rooflens.errors import Unknown
 
-
-def _unknown(device: str) -> NoReturn:
-    from rooflens.errors import Unknown
-
-    raise Unknown("device", device, ("auto", "cpu", "cuda", "cuda:0"))
+        raise Unknown("device", device, (*KINDS, *(f"{name}:0" for name in NUMBERED)))
+    return kind, int(number or 0)
 
 
 def _backend(device: str) -> Any:
-    """The backend of cpu, cuda or cuda:N; auto is the first GPU that can be used, else the processor."""
-    from importlib.util import find_spec
-
+    """The backend of a device's name; auto is the first GPU that can be used, else the processor."""
     from rooflens.measure.backends.cpu import CpuBackend
-    from rooflens.measure.backends.cuda import CudaBackend
+    from rooflens.measure.backends.torch_gpu import TorchBackend
 
-    if device == "cpu" or (device == "auto" and find_spec("cupy") is None):
+    kind, index = _named(device)
+    if kind == "cpu":
         return CpuBackend()
-    backend = CudaBackend(_index(device))
+    if kind == "auto":
+        return _first_found()
+    if kind == "cuda":
+        return _cuda(index)
+    return _usable(TorchBackend("cuda" if kind == "rocm" else kind, index), device)
+
+
+def _cuda(index: int) -> Any:
+    """Through CuPy; where that cannot be used, through torch, aloud. Raises RooflensError when neither can."""
+    from rooflens.measure.backends import cuda
+    from rooflens.measure.backends.torch_gpu import TorchBackend
+
+    backend, other = cuda.CudaBackend(index), TorchBackend("cuda", index)
     reason = backend.why_not()
     if not reason:
         return backend
-    if device != "auto":
-        raise RooflensError(f"{device} cannot be measured: {reason}")
-    say(f"measuring the processor: {reason}")
+    if nor := other.why_not():
+        raise RooflensError(f"cuda:{index} cannot be measured: {reason}; nor through torch: {nor}")
+    say(f"measuring cuda:{index} through torch: {reason}")
+    return other
+
+
+def _first_found() -> Any:
+    """An NVIDIA card through CuPy, any GPU through torch, or the processor with the reason why no GPU."""
+    from importlib.util import find_spec
+
+    from rooflens.measure.backends import cuda
+    from rooflens.measure.backends.cpu import CpuBackend
+    from rooflens.measure.backends.torch_gpu import TorchBackend, torch_kind
+
+    reason = ""
+    if find_spec("cupy") is not None:
+        backend = cuda.CudaBackend(0)
+        reason = backend.why_not()
+        if not reason:
+            return backend
+    kind = torch_kind()
+    if kind and not TorchBackend(kind).why_not():
+        return TorchBackend(kind)
+    if reason:
+        say(f"measuring the processor: {reason}")
     return CpuBackend()
+
+
+def _usable(backend: Any, device: str) -> Any:
+    if reason := backend.why_not():
+        raise RooflensError(f"{device} cannot be measured: {reason}")
+    return backend
 
 
 def _options(measuring: dict[str, Any], backend: str) -> Any:
@@ -135,7 +175,7 @@ def _options(measuring: dict[str, Any], backend: str) -> Any:
     known = {"seed": measuring["seed"], "budget_s": measuring["budget_s"]}
     dtypes: tuple[str, ...] = DTYPES
     options = (quick if measuring["quick"] else Options)(**known)
-    if backend == "cuda":
+    if backend in ("cuda", "torch"):
         options, dtypes = gpu(**known, quick=measuring["quick"], full=measuring["full"]), GPU_DTYPES
     return _only(options, measuring["dtypes"], dtypes) if measuring["dtypes"] is not None else options
 
