@@ -10,7 +10,7 @@ import pytest
 import rooflens
 from rooflens import models, workload
 from rooflens.api import model
-from rooflens.asked import ceilings
+from rooflens.api.claims import ceilings
 from rooflens.errors import NoPath, RooflensError
 
 H100, GPUS = "h100-sxm5-80gb", "h100-sxm5-80gb,a100-sxm4-80gb,rtx-4090-24gb"

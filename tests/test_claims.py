@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rooflens
-from rooflens.asked import claim
+from rooflens.api.claims import claim
 from rooflens.catalogue import accelerator, accelerators, once_said, source
 from rooflens.claims.figures import figures, right
 from rooflens.claims.record import Claim

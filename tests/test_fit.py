@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rooflens.errors import BadFile, RooflensError
 from rooflens.predict.fitting import factors, solved
-from rooflens.predicted import fit, predict
+from rooflens.api.serving import fit, predict
 
 H100 = "h100-sxm5-80gb"
 LOADS = [(1, 1024, 512), (4, 1024, 512), (16, 2048, 256), (64, 1024, 1024), (128, 512, 512)]

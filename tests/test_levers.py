@@ -11,7 +11,7 @@ from rooflens.api import Question
 from rooflens.levers.advice import PAYS, advise, reached
 from rooflens.levers.changes import Means, changes
 from rooflens.predict.memory import reserve
-from rooflens.predicted import Load, deployment
+from rooflens.api.serving import Load, deployment
 from rooflens.workload import accepted
 
 H100 = "h100-sxm5-80gb"

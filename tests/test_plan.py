@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rooflens.predicted import plan, predict
+from rooflens.api.serving import plan, predict
 
 ASKED = {"prompt": 1024, "output": 512, "weights": "fp8", "engine": "vllm"}
 

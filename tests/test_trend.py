@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rooflens
-from rooflens.asked import trend
+from rooflens.api.claims import trend
 from rooflens.catalogue import Accelerator, accelerator, accelerators
 from rooflens.catalogue.record import MatrixPeaks, Memory
 from rooflens.errors import Unknown

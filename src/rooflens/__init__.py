@@ -8,17 +8,28 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rooflens.api import accelerator, machine, model, place
-    from rooflens.asked import ceilings, claim, trend
+    from rooflens.api.claims import ceilings, claim, trend
+    from rooflens.api.serving import advise, fit, plan, predict
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "accelerator", "ceilings", "claim", "machine", "model", "place", "trend"]
-ASKED = ("ceilings", "claim", "trend")  # of `asked`; the others of `api`
+__all__ = [
+    "__version__", "accelerator", "advise", "ceilings", "claim", "fit", "machine", "model", "place", "plan",
+    "predict", "trend",
+]  # fmt: skip
+HOMES = {
+    "api": ("accelerator", "machine", "model", "place"),
+    "api.claims": ("ceilings", "claim", "trend"),
+    "api.serving": ("advise", "fit", "plan", "predict"),
+}  # module of this package -> what it answers
 
 
 def __getattr__(name: str) -> Any:
     """The public API, loaded when it is first asked for."""
-    if name not in __all__:
+    home = next((module for module, names in HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module 'rooflens' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("rooflens.asked" if name in ASKED else "rooflens.api"), name)
+    found = getattr(import_module(f"rooflens.{home}"), name)
+    globals()[name] = found
+    return found

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.api.serving import advise
 from rooflens.cli.options import (
     Finite,
     answer_file,
@@ -24,7 +25,6 @@ from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit, headed
 from rooflens.errors import RooflensError
 from rooflens.levers.advice import SCHEMA, Advice, Lever
-from rooflens.predicted import advise
 from rooflens.present.retold import retold
 from rooflens.present.words import say
 from rooflens.records import encode

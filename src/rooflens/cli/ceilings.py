@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rooflens import artefacts
-from rooflens.asked import ceilings
+from rooflens.api.claims import ceilings
 from rooflens.batch_one import CONTEXT, CONVENTIONS, SCHEMA, Ceilings, Top
 from rooflens.cli.options import json_flag, lang
 from rooflens.cli.printing import emit, table

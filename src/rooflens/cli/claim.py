@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from rooflens import artefacts
-from rooflens.asked import MODEL, claim
+from rooflens.api.claims import MODEL, claim
 from rooflens.claims.record import CONVENTIONS, SCHEMA, TOLERANCE, Case, Claim, Reach
 from rooflens.cli.options import Finite, json_flag, lang
 from rooflens.cli.printing import emit, table

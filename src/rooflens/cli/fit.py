@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.api.serving import fit
 from rooflens.cli.options import answer_file, format_options, json_flag, lang, load_options, on
 from rooflens.cli.predict import reserve_options
 from rooflens.cli.printing import emit, say
 from rooflens.errors import BadFile, RooflensError
 from rooflens.predict.fitting import SCHEMA, Calibrated
-from rooflens.predicted import fit
 from rooflens.present.retold import retold
 from rooflens.present.words import say as phrase
 from rooflens.records import encode

@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.api.serving import plan
 from rooflens.cli.options import answer_file, format_options, json_flag, lang, out_option
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit, headed
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.predict.planning import SCHEMA, Layout, Plan
-from rooflens.predicted import plan
 from rooflens.present.retold import retold
 from rooflens.present.words import say
 from rooflens.records import encode

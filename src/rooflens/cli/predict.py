@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.api.serving import predict
 from rooflens.cli.options import (
     F,
     Finite,
+    Named,
     answer_file,
     format_options,
     json_flag,
@@ -27,7 +29,6 @@ from rooflens.cli.printing import emit
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.predict.arithmetic import Arithmetic
 from rooflens.predict.prediction import SCHEMA, Prediction
-from rooflens.predicted import predict
 from rooflens.records import encode
 from rooflens.units import parse
 
@@ -81,8 +82,8 @@ def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, 
 @click.option(
     "--fail-below", multiple=True, metavar="NAME=RATIO", help="Exit 1 under this: mbu=0.6 (of what was measured)."
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw curves over --batch or --context (.png or .svg).")
-@click.option("--csv", "as_csv", type=click.Path(path_type=Path), help="Write the same curves as CSV.")
+@click.option("--plot", type=Named(), help="Draw curves over --batch or --context (.png or .svg).")
+@click.option("--csv", "as_csv", type=Named(), help="Write the same curves as CSV.")
 @out_option
 @lang
 @json_flag

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from rooflens import artefacts
-from rooflens.asked import trend
-from rooflens.cli.options import json_flag, lang
+from rooflens.api.claims import trend
+from rooflens.cli.options import Named, json_flag, lang
 from rooflens.cli.printing import emit, table
 from rooflens.cli.rows import rows_option, write
 from rooflens.errors import RooflensError
@@ -23,7 +23,7 @@ from rooflens.wall import CONVENTIONS, KINDS, QUANTITIES, SCHEMA, Fit, Product, 
 @click.option(
     "--kind", type=click.Choice(list(KINDS)), default="datacentre-gpu", show_default=True, help="What is fitted."
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw it, three panels (.png or .svg).")
+@click.option("--plot", type=Named(), help="Draw it, three panels (.png or .svg).")
 @rows_option
 @lang
 @json_flag
