@@ -243,7 +243,14 @@ BAD = [
     ("plce", "did you mean 'place'"),
     ("machines a100", "a100-sxm4-80gb"),
     ("plot nowhere.json", "cannot read"),
-    ("plot ''", "cannot read"),
+    ("plot ''", "it is empty; name a file"),
+    ("lab --out '' --profile p.json", "it is empty; name a file or a folder"),
+    (f"{PLACE} --out ''", "it is empty"),
+    (f"{PLACE} --plot ''", "it is empty"),
+    ("diff '' p.json", "it is empty"),
+    ("measure --out /proc/nowhere/p.json", "cannot write"),
+    ("place gemm:M=1,K=1,N=1,Z=4 --on t4", "See: M, K, N"),
+    (f"{PLACE} --math complex", "See: fp64"),
     ("diff nowhere.json nowhere.json", "cannot read"),
     ("lab --out /proc/nowhere --quick", "cannot write"),
     ("lab --profile nowhere.json", "cannot read"),
@@ -300,7 +307,8 @@ CONFIGS = [
     ('{"model_type": "llama", "hidden_size": -1}', "not a size"),
     ("\x00\x01", "not a whole JSON"),
     ("[" * 100_000, "not a whole JSON"),
-    ('{"model_type": "llama", "hidden_size": NaN}', "NaN"),
+    ('{"model_type": "llama", "hidden_size": NaN}', "not a whole JSON file: NaN is not a number of JSON;"),
+    ('{"model_type": "llama', "line 1: Unterminated string starting; was it cut off"),
 ]
 
 
@@ -318,6 +326,14 @@ def test_a_damaged_profile_names_every_fault(run, tmp_path: Path) -> None:
     assert told.code == 2
     for fault in ("device.name: expected text", "unknown key 'sed', did you mean 'seed'", "ceilings: missing"):
         assert fault in told.err
+
+
+def test_a_whole_number_of_hundreds_of_digits_is_a_sentence(run, tmp_path: Path) -> None:
+    gemm = {"name": "g", "dtype": "fp32", "m": 10**400, "n": 1, "k": 1, "time_s": 1, "best_s": 1, "samples_s": []}
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({"schema": "rooflens/profile/1", "gemms": [gemm]}))
+    told = run(f"plot {file}")
+    assert (told.code, "gemms[0].m: 10000" in told.err, "is not a finite number" in told.err) == (2, True, True)
 
 
 def test_a_key_said_twice_is_refused_by_name(run, tmp_path: Path) -> None:

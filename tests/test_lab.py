@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,7 +21,7 @@ from rooflens.lab.interpretation import interpretation
 from rooflens.lab.observe import observations
 from rooflens.lab.pairing import Other
 from rooflens.lab.run import ROOFLINE_SCHEMA, Request, Roofline, keep, lab
-from rooflens.lab.staging import ARTEFACTS, writable
+from rooflens.lab.staging import ARTEFACTS, profile_file, profile_place, writable
 from rooflens.lab.take import contexts, take
 from rooflens.measure.backend import AttentionShape
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
@@ -246,6 +247,33 @@ def test_two_labs_in_one_folder_do_not_share_their_unfinished_files(profile: Pro
     manifest = artefacts.read_json(tmp_path / "manifest.json")
     assert {n: artefacts.sha256(tmp_path / n) for n in ARTEFACTS} == manifest["files"]
     assert not list(tmp_path.glob(".staging*"))
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_a_folder_whose_name_is_no_text_holds_a_lab(profile: Profile, tmp_path: Path) -> None:
+    out = tmp_path / os.fsdecode(b"x\xff")
+    answer = lab(replace(request_to(out), command=f"rooflens lab --out {out}"), profile, ignore)
+    assert answer["folder"].endswith("/x\\udcff")
+    assert artefacts.read_json(out / "manifest.json")["command"].endswith("/x\\udcff")
+
+
+def test_a_profile_on_its_own_never_replaces_a_better_one(profile: Profile, disturbed: Profile, tmp_path: Path) -> None:
+    file = profile_file(tmp_path)
+    assert file == tmp_path / "profile.json"
+    assert not list(tmp_path.iterdir())
+    artefacts.write_json(file, profile, SCHEMA)
+    assert profile_place(file, replace(profile, seed=1)) == file
+    for worse in (disturbed, replace(profile, complete=False)):
+        assert profile_place(file, worse) == tmp_path / "profile.partial.json"
+
+
+def test_a_profile_on_its_own_never_goes_into_a_lab_or_a_folder_that_cannot_take_it(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    for out in (tmp_path, tmp_path / "profile.json"):
+        with pytest.raises(RooflensError, match="part of the lab in"):
+            profile_file(out)
+    with pytest.raises(RooflensError, match="cannot write"):
+        profile_file(tmp_path / "manifest.json" / "p.json")
 
 
 def test_a_lab_restarts_from_its_own_profile(profile: Profile, tmp_path: Path) -> None:

@@ -28,12 +28,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     Raises RooflensError when the folder cannot be written or the disk is full; the old file is then untouched.
     """
-    import tempfile
-
     temporary: str | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, temporary = _temporary(path)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -46,6 +43,23 @@ def write_bytes(path: Path, content: bytes) -> None:
         if temporary:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
+
+
+def writable(path: Path) -> None:
+    """Raises RooflensError now, before the work, when `path` could not be written behind it. Leaves the file alone."""
+    if path.is_dir():
+        raise RooflensError(f"cannot write {path}: it is a folder; name a file with --out")
+    try:
+        handle, temporary = _temporary(path)
+        os.close(handle)
+        Path(temporary).unlink()
+    except OSError as error:
+        raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place with --out") from None
+
+
+def shown(text: object) -> str:
+    """A path or a command line as Unicode text: bytes of a file name that are none are escaped."""
+    return str(text).encode("utf-8", "backslashreplace").decode()
 
 
 def to_json(value: object, schema: str | None = None) -> str:
@@ -79,9 +93,8 @@ def parse_json(text: str | bytes, path: str) -> Any:
     except UnicodeEncodeError:
         raise BadFile(path, ["a text holds half a character (a lone surrogate, \\ud800 to \\udfff)"]) from None
     except (json.JSONDecodeError, RecursionError, ValueError) as error:
-        where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "somewhere"
-        what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise BadFile(path, [f"not a whole JSON file: {what} at {where}; was it cut off or edited?"]) from None
+        what = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise BadFile(path, [f"not a whole JSON file: {what.removesuffix(' at')}; was it cut off or edited?"]) from None
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
@@ -166,6 +179,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in found if keys.count(key) > 1)
         raise _Twice(f"the key {twice[:40]!r} is there twice in one object")
     return found
+
+
+def _temporary(path: Path) -> tuple[int, str]:
+    """An open file of a temporary name beside `path`."""
+    import tempfile
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
 
 
 def _no_constant(name: str) -> float:

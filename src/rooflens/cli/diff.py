@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import Finite, json_flag, lang
+from rooflens.cli.options import Finite, Named, json_flag, lang
 from rooflens.cli.printing import emit, headed
 from rooflens.compare import SCHEMA, TOLERANCE, Change, Comparison, Outcome, compare
 from rooflens.present.retold import retold
@@ -20,8 +20,8 @@ CONVENTIONS = {"ratio": "new over old in speed, above 1 is faster; 95 % interval
 
 
 @click.command("diff", epilog="Example:  rooflens diff monday/profile.json rooflens-lab/profile.json")
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", type=Named())
+@click.argument("new", type=Named())
 @click.option(
     "--tolerance",
     type=Finite(0, 0.9),

@@ -14,13 +14,13 @@ from click.core import ParameterSource
 from rooflens import artefacts
 from rooflens.api import machine
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
-from rooflens.cli.options import Finite, json_flag, lang
+from rooflens.cli.options import Finite, Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
 from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
 from rooflens.lab.pairing import Other
 from rooflens.lab.run import Request, keep, lab
-from rooflens.lab.staging import writable
+from rooflens.lab.staging import PARTIAL, writable
 from rooflens.present import words
 from rooflens.present.retold import retold
 from rooflens.roofline.profile import Profile
@@ -33,14 +33,12 @@ COMPARE = "measured:h200-sxm-141gb"
 @click.option(
     "--out",
     "-o",
-    type=click.Path(path_type=Path),
+    type=Named(),
     default=Path("rooflens-lab"),
     show_default=True,
     help="Folder for the artefacts.",
 )
-@click.option(
-    "--profile", "given", type=click.Path(path_type=Path), help="Start from this profile.json; measure nothing."
-)
+@click.option("--profile", "given", type=Named(), help="Start from this profile.json; measure nothing.")
 @click.option(
     "--compare",
     default=COMPARE,
@@ -52,7 +50,7 @@ COMPARE = "measured:h200-sxm-141gb"
 @click.option(
     "--extension",
     "extra",
-    type=click.Path(path_type=Path),
+    type=Named(),
     help="Your own assumption, measurement, conclusion, limitation (JSON).",
 )
 @measuring_options
@@ -77,7 +75,7 @@ def command(
     if as_json:
         emit(artefacts.to_json(answer))
     else:
-        _show(answer, lang)
+        _show(answer, out / PARTIAL if "set_aside" in answer else out, lang)
 
 
 def _nothing_measured(measuring: dict[str, Any]) -> None:
@@ -116,8 +114,7 @@ def _command() -> str:
     return shlex.join(["rooflens", *sys.argv[1:]])
 
 
-def _show(answer: dict[str, Any], lang: str) -> None:
-    folder = Path(answer["folder"])
+def _show(answer: dict[str, Any], folder: Path, lang: str) -> None:
     emit(artefacts.read_text(folder / "interpretation.md"))
     emit(_cells(artefacts.read_json(folder / "decode_attention.json")["cells"], lang) + "\n")
     for check in answer["checks"]:

@@ -9,8 +9,9 @@ import click
 
 from rooflens import artefacts
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
-from rooflens.cli.options import json_flag, lang
+from rooflens.cli.options import Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
+from rooflens.lab.staging import profile_file, profile_place, shortcoming
 from rooflens.present import words
 from rooflens.present.retold import retold
 from rooflens.roofline.ceilings import Ceiling
@@ -19,24 +20,32 @@ from rooflens.units import percent, show
 
 
 @click.command("measure", epilog="Example:  rooflens measure --quick -o profile.json")
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the profile here.")
+@click.option("--out", "-o", type=Named(), help="Write the profile here: a file, or a folder.")
 @measuring_options
 @lang
 @json_flag
 def command(out: Path | None, lang: str, as_json: bool, **measuring: Any) -> None:
     """Measure this machine's ceilings: GEMM peak per dtype, bandwidths, launch cost."""
-    kept = Kept()
+    kept, file = Kept(), profile_file(out) if out else None
     try:
         profile = profile_of(measuring, bar(), kept)
     except KeyboardInterrupt:
-        if out and kept.profile:
-            artefacts.write_json(out, kept.profile, SCHEMA)
-            say(f"\nstopped; what was measured so far is in {out}")
+        if file and kept.profile:
+            say(f"\nstopped; what was measured so far is in {_written(file, kept.profile, lang)}")
         raise
-    if out:
-        artefacts.write_json(out, profile, SCHEMA)
+    if file:
+        _written(file, profile, lang)
     remember(profile)
     emit(artefacts.to_json(profile, SCHEMA) if as_json else _shown(profile, lang))
+
+
+def _written(file: Path, profile: Profile, lang: str) -> Path:
+    """Writes the profile, beside `file` where a better one stands, which is said. Returns where it is."""
+    place = profile_place(file, profile)
+    artefacts.write_json(place, profile, SCHEMA)
+    if place != file:
+        say("\n" + words.say(f"answer.aside.{shortcoming(profile)}", lang, out=file, folder=place))
+    return place
 
 
 def _shown(profile: Profile, lang: str) -> str:

@@ -32,6 +32,19 @@ on = click.option(
 )
 
 
+class Named(click.Path):
+    """A file or a folder that has a name: an empty one, as an unset variable of a shell leaves it, would mean here."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Raises UsageError naming the option."""
+        if not value:
+            self.fail("it is empty; name a file or a folder, or leave it out", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Finite(click.FloatRange):
     """A number within bounds, and never nan or infinity, which no bound holds off."""
 
@@ -107,7 +120,7 @@ def load_options(function: F) -> F:
 
 
 out_option = click.option(
-    "--out", "-o", type=click.Path(path_type=Path), help="Write the answer as JSON: a .json file, or a folder for it."
+    "--out", "-o", type=Named(), help="Write the answer as JSON: a .json file, or a folder for it."
 )
 
 

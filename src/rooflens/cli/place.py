@@ -12,6 +12,7 @@ from rooflens import artefacts
 from rooflens.api import Answer, Question, answer, machine
 from rooflens.cli.options import (
     Finite,
+    Named,
     answer_file,
     format_options,
     json_flag,
@@ -47,7 +48,7 @@ from rooflens.workload import Phase
     metavar="NAME=RATIO",
     help="Exit 1 under this: mbu=0.6, mfu=0.4 (needs a measured time).",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline with these operators (.png or .svg).")
+@click.option("--plot", type=Named(), help="Draw the roofline with these operators (.png or .svg).")
 @out_option
 @click.option("--explain", is_flag=True, help="Show rows, formula, ceilings and sources.")
 @lang

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import json_flag, lang
+from rooflens.cli.options import Named, json_flag, lang
 from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
 from rooflens.lab.observe import observations
@@ -17,8 +17,8 @@ from rooflens.roofline.profile import SCHEMA, Profile
 
 
 @click.command("plot", epilog="Example:  rooflens plot rooflens-lab/roofline.json -o roofline.svg")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="A .png or .svg; default: FILE with .png.")
+@click.argument("file", type=Named())
+@click.option("--out", "-o", type=Named(), help="A .png or .svg; default: FILE with .png.")
 @lang
 @json_flag
 def command(file: Path, out: Path | None, lang: str, as_json: bool) -> None:
@@ -31,7 +31,7 @@ def command(file: Path, out: Path | None, lang: str, as_json: bool) -> None:
     if out.suffix not in (".png", ".svg"):
         raise RooflensError(f"--out {out}: the name must end in .png or .svg")
     artefacts.write_bytes(out, render(draw(roofline.machine, roofline.points, lang=lang), out.suffix[1:]))
-    emit(artefacts.to_json({"written": str(out)}, "rooflens/plot/1") if as_json else str(out))
+    emit(artefacts.to_json({"written": artefacts.shown(out)}, "rooflens/plot/1") if as_json else str(out))
 
 
 def _roofline(file: Path) -> Roofline:

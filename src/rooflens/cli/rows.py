@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.cli.options import Named
 from rooflens.errors import RooflensError
 
 rows_option = click.option(
     "--out",
     "-o",
-    type=click.Path(path_type=Path),
+    type=Named(),
     help="Write the rows as CSV (.csv), the answer as JSON (.json), or both into a folder.",
 )
 

@@ -30,6 +30,7 @@ from rooflens.lab.staging import (
     NONE_NOTICED,
     PROFILE,
     Staged,
+    shortcoming,
     standing,
     usable,
 )
@@ -146,7 +147,7 @@ def answer(
         "lang": lang,
         "seed": profile.seed,
         "machine": profile.device.title,
-        "folder": str(folder),
+        "folder": artefacts.shown(folder),
         "complete": profile.complete,
         "usable": usable(profile),
         **_set_aside(request, profile, folder),
@@ -167,9 +168,8 @@ def _set_aside(request: Request, profile: Profile, folder: Path) -> dict[str, st
     """Why the run does not stand in the folder that was asked for; nothing when it does."""
     if folder == request.out:
         return {}
-    worth = standing(profile)
-    why = "disturbed" if worth else "incomplete" if not profile.complete else "unusable"
-    return {"set_aside": say(f"answer.aside.{why}", request.lang, out=request.out, folder=folder)}
+    phrase = f"answer.aside.{shortcoming(profile)}"
+    return {"set_aside": say(phrase, request.lang, out=artefacts.shown(request.out), folder=artefacts.shown(folder))}
 
 
 def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[Check]) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[
     cost = None if request.price_per_hour is None else request.price_per_hour * profile.duration_s / 3600
     return {
         "schema": "rooflens/manifest/1",
-        "command": request.command,
+        "command": artefacts.shown(request.command),
         "seed": profile.seed,
         "started": profile.started,
         "duration_s": profile.duration_s,

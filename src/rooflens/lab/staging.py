@@ -114,6 +114,32 @@ def writable(out: Path) -> None:
         staged.drop()
 
 
+def profile_file(out: Path) -> Path:
+    """The file that a profile on its own goes to, named or in a folder that is named.
+
+    Raises RooflensError now, not after two minutes, when it cannot be written or is the profile of a lab.
+    """
+    file = out / PROFILE if out.is_dir() else out
+    if file.name == PROFILE and (file.parent / MANIFEST).exists():
+        raise RooflensError(f"{file} is part of the lab in {file.parent}; name another file with --out")
+    artefacts.writable(file)
+    return file
+
+
+def profile_place(file: Path, profile: Profile) -> Path:
+    """`file`, or a name beside it where a better run stands in it."""
+    try:
+        older = artefacts.profile(file)
+    except RooflensError:
+        return file
+    return file if standing(profile) >= standing(older) else file.with_name(f"{file.stem}.{PARTIAL}{file.suffix}")
+
+
+def shortcoming(profile: Profile) -> str:
+    """Why a better run keeps its place: the key of the phrase."""
+    return "disturbed" if standing(profile) else "incomplete" if not profile.complete else "unusable"
+
+
 def _standing(*, complete: bool, usable: bool, disturbed: bool) -> int:
     if not complete or not usable:
         return 0
