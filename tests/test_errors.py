@@ -16,8 +16,10 @@ def test_an_unknown_name_brings_its_neighbours_and_where_to_look():
     assert error.near == ["h100-sxm5", "h200-sxm5"]
 
 
-def test_an_unknown_name_without_neighbours_is_a_plain_sentence():
-    assert str(Unknown("dtype", "zzzz", ["bf16"])) == "unknown dtype 'zzzz'."
+def test_an_unknown_name_without_neighbours_says_which_names_there_are():
+    assert str(Unknown("dtype", "zzzz", iter(["bf16", "fp8"]))) == "unknown dtype 'zzzz'.  See: bf16, fp8"
+    assert str(Unknown("dtype", "zzzz", [])) == "unknown dtype 'zzzz'."
+    assert str(Unknown("dtype", "zzzz", [str(n) for n in range(99)])).endswith(", 22, 23 ...")
 
 
 def test_near_ignores_case_and_keeps_the_spelling_of_the_known_name():
@@ -45,6 +47,7 @@ def test_only_an_answer_of_no_exits_with_one():
         AnswerIsNo("no"),
         BadFile("acme.toml", ["a: missing", "b: missing"]),
         Unknown("dtype", "bf61", ["bf16", "fp16"], see="docs"),
+        Unknown("dtype", "zzzz", ["bf16", "fp16"]),
     ],
 )
 def test_errors_survive_a_trip_between_processes(error):

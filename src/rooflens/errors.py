@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+MOST_NAMES = 24  # of those that a sentence lists when nothing is near
+
 
 class RooflensError(Exception):
     """A sentence for the person at the terminal. Never shown with a traceback; survives a trip between processes."""
@@ -42,16 +44,18 @@ class AnswerIsNo(RooflensError):
 
 
 class Unknown(RooflensError):
-    """A name that nothing matches, with the nearest names and where to look."""
+    """A name that nothing matches, with the nearest names and where to look, or else all the names there are."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], see: str = "") -> None:
-        self.kind, self.name, self.see = kind, name, see
-        self.near = near(name, known)
+        self.kind, self.name, self.known, self.see = kind, name, tuple(known), see
+        self.near = near(name, self.known)
         hint = f"; did you mean {' or '.join(repr(n) for n in self.near)}?" if self.near else "."
+        if not see and not self.near:
+            see = ", ".join(self.known[:MOST_NAMES]) + (" ..." if len(self.known) > MOST_NAMES else "")
         super().__init__(f"unknown {kind} {name!r}{hint}" + (f"  See: {see}" if see else ""))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.kind, self.name, self.near, self.see)
+        return type(self), (self.kind, self.name, self.known, self.see)
 
 
 def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:

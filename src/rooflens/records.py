@@ -206,9 +206,15 @@ def _scalar(kind: Any, data: Any, path: str, faults: list[str], unit: str | None
     if kind is float and isinstance(data, (int, float, Real)) and not isinstance(data, bool):
         return _number(data, path, faults, unit)
     if isinstance(data, (int, Integral) if kind is int else kind) and not (kind is int and isinstance(data, bool)):
-        return data
+        return _counted(data, path, faults) if kind is int else data
     faults.append(f"{path}: expected {_name(kind)}, found {_brief(data)}")
     return None
+
+
+def _counted(data: Any, path: str, faults: list[str]) -> Any:
+    """A whole number that fits a float, as every formula takes it."""
+    _number(data, path, faults, None)
+    return data
 
 
 def _number(data: Any, path: str, faults: list[str], unit: str | None) -> float:
