@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooflens.errors import BadFile, RooflensError
-from rooflens.predict.fitting import factors, solved
 from rooflens.api.serving import fit, predict
+from rooflens.errors import BadFile, RooflensError
+from rooflens.prediction.fitting import factors, solved
 
 H100 = "h100-sxm5-80gb"
 LOADS = [(1, 1024, 512), (4, 1024, 512), (16, 2048, 256), (64, 1024, 1024), (128, 512, 512)]
@@ -118,7 +118,7 @@ def test_a_file_of_another_kind_says_which_columns_are_missing(text):
 def test_a_calibrated_file_of_another_engine_is_refused(cli, tmp_path):
     own, _ = fit("llama-3.1-8b", H100, points(lambda i: 1.2), engine="vllm")
     from rooflens import artefacts
-    from rooflens.predict.fitting import SCHEMA
+    from rooflens.prediction.fitting import SCHEMA
 
     artefacts.write_json(tmp_path / "own.json", own, SCHEMA)
     result = cli(

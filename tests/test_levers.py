@@ -8,10 +8,10 @@ import pytest
 
 from rooflens import api
 from rooflens.api import Question
+from rooflens.api.serving import Load, deployment
 from rooflens.levers.advice import PAYS, advise, reached
 from rooflens.levers.changes import Means, changes
-from rooflens.predict.memory import reserve
-from rooflens.api.serving import Load, deployment
+from rooflens.prediction.memory import reserve
 from rooflens.workload import accepted
 
 H100 = "h100-sxm5-80gb"

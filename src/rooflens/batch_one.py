@@ -13,7 +13,7 @@ from typing import Any
 from rooflens.models import Model
 from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Precision
-from rooflens.predict.arithmetic import Arithmetic
+from rooflens.prediction.arithmetic import Arithmetic
 from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.price import price_step

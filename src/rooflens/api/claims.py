@@ -152,7 +152,7 @@ def _top(text: str, there: Machine, context: int, math: str | None) -> Top:
 
 def _top_of_step(text: str, there: Machine, math: str | None) -> Top:
     from rooflens import batch_one
-    from rooflens.predict.arithmetic import arithmetic
+    from rooflens.prediction.arithmetic import arithmetic
 
     step = alone(text)
     if step.name != "step":

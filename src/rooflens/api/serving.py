@@ -14,13 +14,13 @@ from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
 from rooflens.errors import NoPath, RooflensError, Unknown
 from rooflens.operators.alone import alone, is_alone
-from rooflens.predict.deployment import Deployment
-from rooflens.predict.memory import reserve
-from rooflens.predict.predicting import Estimator
-from rooflens.predict.predicting import predict as foretell
-from rooflens.predict.prediction import Prediction
-from rooflens.predict.served import FAMILIES, GENERIC, Served
-from rooflens.predict.stack import stack
+from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.memory import reserve
+from rooflens.prediction.predicting import Estimator
+from rooflens.prediction.predicting import predict as foretell
+from rooflens.prediction.record import Prediction
+from rooflens.prediction.served import FAMILIES, GENERIC, Served
+from rooflens.prediction.stack import stack
 from rooflens.records import checked, decode, fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
@@ -29,9 +29,9 @@ from rooflens.units import whole
 
 if TYPE_CHECKING:
     from rooflens.levers.advice import Advice, Goal
-    from rooflens.predict.arithmetic import Arithmetic
-    from rooflens.predict.fitting import Calibrated
-    from rooflens.predict.planning import Plan
+    from rooflens.prediction.arithmetic import Arithmetic
+    from rooflens.prediction.fitting import Calibrated
+    from rooflens.prediction.planning import Plan
 
 DRAFTED = 0.7  # acceptance of drafts when nobody says another
 FASTEST = 3
@@ -142,7 +142,7 @@ def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, t
 
 def _own(general: Served, path: str, now: Deployment) -> tuple[Estimator | None, tuple[str, ...]]:
     """The constants with the factors of somebody's own points, and a word where those were of something else."""
-    from rooflens.predict.fitting import SCHEMA, Calibrated, applied
+    from rooflens.prediction.fitting import SCHEMA, Calibrated, applied
 
     own = decode(Calibrated, artefacts.read_json(Path(path)), path, SCHEMA)
     if own.engine != general.engine:
@@ -160,8 +160,8 @@ def fit(
 
     Returns what a calibrated file holds, and sentences. Raises RooflensError for points that no engine gives.
     """
-    from rooflens.predict.fitting import Calibrated
-    from rooflens.predict.fitting import fit as fitted
+    from rooflens.prediction.fitting import Calibrated
+    from rooflens.prediction.fitting import fit as fitted
 
     load = Load(**{name: asked.pop(name) for name in LOADED if name in asked})
     question = Question(what, **asked)
@@ -218,7 +218,7 @@ def other(there: Machine) -> Machine | None:
 
 
 def _arithmetic(question: Question, load: Load, there: Machine) -> Arithmetic:
-    from rooflens.predict.arithmetic import arithmetic
+    from rooflens.prediction.arithmetic import arithmetic
 
     step = alone(question.what)
     if step.name != "step":
@@ -247,7 +247,7 @@ def advise(what: str, on: str | Machine, *, goal: Goal = "throughput", to: Seque
     """
     from rooflens.levers.advice import advise as tried
     from rooflens.levers.changes import Means
-    from rooflens.predict.memory import memory
+    from rooflens.prediction.memory import memory
 
     load = Load(**{name: asked.pop(name) for name in LOADED if name in asked})
     question = Question(what, **asked)
@@ -274,8 +274,8 @@ def plan(what: str, *, ttft_s: float, tpot_s: float, users: int, on: Sequence[st
     on: machines to try; none: those of the catalogue that have a price. The keywords are the fields of Load and of
     api.Question. Raises RooflensError for a target that is none.
     """
-    from rooflens.predict.planning import Target
-    from rooflens.predict.planning import plan as planned
+    from rooflens.prediction.planning import Target
+    from rooflens.prediction.planning import plan as planned
 
     for name, value in (("ttft", ttft_s), ("tpot", tpot_s), ("users", users)):
         if not value > 0:
@@ -302,7 +302,7 @@ def best_machines(now: Deployment, goal: Goal) -> list[Machine]:
     """The fastest three and the cheapest a token of the catalogue's shipping accelerators that can do this work."""
     from rooflens.levers.advice import reached
     from rooflens.levers.changes import moved
-    from rooflens.predict.predicting import usd_per_million
+    from rooflens.prediction.predicting import usd_per_million
 
     found = []
     for chip in accelerators():

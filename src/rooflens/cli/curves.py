@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rooflens import artefacts
 from rooflens.errors import RooflensError
-from rooflens.predict.prediction import Prediction
+from rooflens.prediction.record import Prediction
 
 if TYPE_CHECKING:
     from rooflens.present.curves import Curve

@@ -15,7 +15,7 @@ from rooflens.cli.options import answer_file, format_options, json_flag, lang, l
 from rooflens.cli.predict import reserve_options
 from rooflens.cli.printing import emit, say
 from rooflens.errors import BadFile, RooflensError
-from rooflens.predict.fitting import SCHEMA, Calibrated
+from rooflens.prediction.fitting import SCHEMA, Calibrated
 from rooflens.present.retold import retold
 from rooflens.present.words import say as phrase
 from rooflens.records import encode

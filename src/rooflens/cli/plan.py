@@ -14,7 +14,7 @@ from rooflens.cli.options import answer_file, format_options, json_flag, lang, o
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit, headed
 from rooflens.errors import AnswerIsNo, RooflensError
-from rooflens.predict.planning import SCHEMA, Layout, Plan
+from rooflens.prediction.planning import SCHEMA, Layout, Plan
 from rooflens.present.retold import retold
 from rooflens.present.words import say
 from rooflens.records import encode

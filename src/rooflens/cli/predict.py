@@ -27,8 +27,8 @@ from rooflens.cli.options import (
 from rooflens.cli.predicted import shown, shown_arithmetic, table_of
 from rooflens.cli.printing import emit
 from rooflens.errors import AnswerIsNo, RooflensError
-from rooflens.predict.arithmetic import Arithmetic
-from rooflens.predict.prediction import SCHEMA, Prediction
+from rooflens.prediction.arithmetic import Arithmetic
+from rooflens.prediction.record import SCHEMA, Prediction
 from rooflens.records import encode
 from rooflens.units import parse
 

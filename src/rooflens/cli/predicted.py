@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rooflens.cli.printing import headed
-from rooflens.predict.arithmetic import Arithmetic
-from rooflens.predict.prediction import Prediction, Times
+from rooflens.prediction.arithmetic import Arithmetic
+from rooflens.prediction.record import Prediction, Times
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say
 from rooflens.units import percent, show

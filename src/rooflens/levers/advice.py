@@ -8,9 +8,9 @@ from typing import Literal
 from rooflens.arrays import Number
 from rooflens.errors import RooflensError
 from rooflens.levers.changes import Change, Means, changes
-from rooflens.predict.deployment import Deployment, bound
-from rooflens.predict.memory import Reserve, memory
-from rooflens.predict.predicting import Estimator, usd_per_million
+from rooflens.prediction.deployment import Deployment, bound
+from rooflens.prediction.memory import Reserve, memory
+from rooflens.prediction.predicting import Estimator, usd_per_million
 from rooflens.records import html, record, replace
 from rooflens.roofline.bound import Bound
 from rooflens.roofline.price import price_step

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rooflens.dtypes import Dtype, dtype
 from rooflens.errors import NoPath, RooflensError
 from rooflens.models import rebuilt
-from rooflens.predict.deployment import Deployment, batch_at_ridge
+from rooflens.prediction.deployment import Deployment, batch_at_ridge
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.math import resolve

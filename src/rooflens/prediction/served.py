@@ -18,9 +18,9 @@ from rooflens.catalogue.calibrations import EngineCosts, Residuals, ServedConsta
 from rooflens.dtypes import Dtype, dtype
 from rooflens.operators.cost import Cost, Precision
 from rooflens.operators.rows import Part
-from rooflens.predict.deployment import Deployment
-from rooflens.predict.predicting import Expected
-from rooflens.predict.prediction import Constant
+from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.predicting import Expected
+from rooflens.prediction.record import Constant
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.price import times

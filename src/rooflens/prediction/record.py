@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rooflens.diagnose import Verdict
-from rooflens.predict.memory import Memory
+from rooflens.prediction.memory import Memory
 from rooflens.records import html, record
 
-SCHEMA = "rooflens/predict/1"
+SCHEMA = "rooflens/prediction/1"
 
 
 @record

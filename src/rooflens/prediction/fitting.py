@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rooflens.errors import RooflensError
-from rooflens.predict.deployment import Deployment
-from rooflens.predict.served import Served
+from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.served import Served
 from rooflens.records import record
 from rooflens.units import show
 

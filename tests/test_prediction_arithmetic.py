@@ -9,7 +9,7 @@ from rooflens.diagnose import verdict
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
 from rooflens.operators.alone import alone
-from rooflens.predict.arithmetic import arithmetic
+from rooflens.prediction.arithmetic import arithmetic
 from rooflens.roofline.math import resolve
 from rooflens.workload import precision
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rooflens.errors import RooflensError
 from rooflens.models import Model, rebuilt
-from rooflens.predict.deployment import Deployment
-from rooflens.predict.memory import Reserve, memory
-from rooflens.predict.predicting import Estimator
+from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.memory import Reserve, memory
+from rooflens.prediction.predicting import Estimator
 from rooflens.records import html, record, replace
 from rooflens.units import show
 from rooflens.workload import Phase, accepted

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from rooflens.diagnose import Verdict, verdict
-from rooflens.predict.deployment import Deployment, batch_at_ridge, ridge_of
-from rooflens.predict.memory import Memory, Reserve, memory
-from rooflens.predict.prediction import Constant, Prediction, Times
-from rooflens.predict.where import where
+from rooflens.prediction.deployment import Deployment, batch_at_ridge, ridge_of
+from rooflens.prediction.memory import Memory, Reserve, memory
+from rooflens.prediction.record import Constant, Prediction, Times
+from rooflens.prediction.where import where
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import mbu, mfu

@@ -14,9 +14,9 @@ from rooflens.arrays import maximum
 from rooflens.errors import RooflensError
 from rooflens.operators.cost import Cost, Precision
 from rooflens.operators.rows import Row
-from rooflens.predict.deployment import Deployment
-from rooflens.predict.predicting import Expected
-from rooflens.predict.prediction import Constant
+from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.predicting import Expected
+from rooflens.prediction.record import Constant
 from rooflens.records import field, record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.price import Priced, price

@@ -10,7 +10,7 @@ from rooflens import api, workload
 from rooflens.catalogue.engines import engine, engines
 from rooflens.catalogue.tables import sources
 from rooflens.errors import RooflensError, Unknown
-from rooflens.predict.memory import memory, on_device, reserve
+from rooflens.prediction.memory import memory, on_device, reserve
 
 GIB = 2.0**30
 LLAMA_KV = 131_072  # bytes a token: 2 x 32 layers x 8 heads x 128 x 2

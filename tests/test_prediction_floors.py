@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from rooflens import api, workload
 from rooflens.catalogue.engines import engine
-from rooflens.predict.deployment import Deployment, batch_at_ridge
-from rooflens.predict.memory import reserve
-from rooflens.predict.predicting import predict
+from rooflens.prediction.deployment import Deployment, batch_at_ridge
+from rooflens.prediction.memory import reserve
+from rooflens.prediction.predicting import predict
 from rooflens.roofline.math import resolve
 
 

@@ -17,7 +17,7 @@ def test_the_json_has_the_keys_of_the_contract(cli):
     found = json.loads(
         cli(*EIGHT, "--prompt", "1024", "--output", "512", "--batch", "16", "--engine", "vllm", "--json").out
     )
-    assert found["schema"] == "rooflens/predict/1"
+    assert found["schema"] == "rooflens/prediction/1"
     assert {"floor", "floor_overlapped"} <= set(found["tpot_s"])
     keys = {
         "ttft_s", "tokens_per_s_per_user", "tokens_per_s", "mfu_of_datasheet", "mbu_of_datasheet", "batch_at_ridge",
@@ -74,7 +74,7 @@ def test_a_gate_fails_under_its_limit_and_passes_above(cli):
 
 def test_the_answer_is_also_a_file(cli, tmp_path):
     cli(*EIGHT, "--out", str(tmp_path))
-    assert json.loads((tmp_path / "predict.json").read_text())["schema"] == "rooflens/predict/1"
+    assert json.loads((tmp_path / "predict.json").read_text())["schema"] == "rooflens/prediction/1"
 
 
 @pytest.mark.parametrize(
