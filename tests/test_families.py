@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rooflens.errors import RooflensError
 from rooflens.models import Choices, Model
 from rooflens.models.refused import REFUSED
 from rooflens.models.shapes import SHAPES
-from rooflens.models.spellings import SPELLINGS
+from rooflens.models.spellings import SPELLINGS, harmless
 from rooflens.models.wrappers import WRAPPERS
 
 PUBLISHED = json.loads((Path(__file__).parent / "data/published_models.json").read_text())
@@ -56,6 +57,15 @@ def test_every_type_without_sizes_is_one_list_of_faults_and_never_a_crash(family
 def test_a_type_that_is_refused_says_what_it_has_that_is_not_modelled(family: str) -> None:
     with pytest.raises(RooflensError, match=f"model_type '{family}' is not modelled: it has ."):
         models.from_config({**LLAMA, "model_type": family}, "x")
+
+
+def test_every_harmless_key_has_its_stars_at_its_ends_and_means_what_wildcards_mean() -> None:
+    lines = (Path(models.__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
+    words = [word for line in lines if not line.startswith("#") for word in line.split()]
+    assert not [word for word in words if "*" in word.strip("*")]
+    keys = {word.replace("*", filler) for word in words for filler in ("", "x", "rope_")} | {*SPELLINGS}
+    for key in keys | {f"x{key}" for key in keys}:
+        assert harmless(key) == any(fnmatchcase(key, word) for word in words), key
 
 
 def test_refused_and_modelled_types_are_different_types() -> None:

@@ -5,7 +5,6 @@ A key that is neither read nor listed in harmless.txt is a warning that names it
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -71,13 +70,21 @@ def same_fact(key: str) -> tuple[str, ...]:
 
 def harmless(key: str) -> bool:
     """Whether a key changes no price."""
-    exact, patterns = _harmless()
-    return key in exact or any(fnmatchcase(key, pattern) for pattern in patterns)
+    words = _harmless()
+    return (
+        key in words[""]
+        or key.startswith(words["x*"])
+        or key.endswith(words["*x"])
+        or any(part in key for part in words["*x*"])
+    )
 
 
 @cache
-def _harmless() -> tuple[frozenset[str], tuple[str, ...]]:
-    """The words of harmless.txt: plain keys, and those with a wildcard."""
+def _harmless() -> dict[str, tuple[str, ...]]:
+    """The words of harmless.txt, without their stars, by where these stand: first, last, at both ends, nowhere."""
     lines = Path(__file__).with_name("harmless.txt").read_text(encoding="utf-8").splitlines()
-    words = [word for line in lines if not line.startswith("#") for word in line.split()]
-    return frozenset(word for word in words if "*" not in word), tuple(word for word in words if "*" in word)
+    found: dict[str, list[str]] = {"": [], "x*": [], "*x": [], "*x*": []}
+    for word in (word for line in lines if not line.startswith("#") for word in line.split()):
+        bare = word.strip("*")
+        found[word.replace(bare, "x") if bare != word else ""].append(bare)
+    return {kind: tuple(words) for kind, words in found.items()}
