@@ -29,6 +29,7 @@ __all__ = [
 
 T = TypeVar("T")
 _ABSENT = object()
+_PLAIN = (float, str, int, bool)
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxlong = _REPR.maxother = 40
 _REPR.maxlevel = 3
@@ -54,17 +55,19 @@ def encode(value: object) -> Any:
 
     Raises RooflensError for what no JSON file holds: NaN, infinity, and text with half a character.
     """
-    if is_record(value):
-        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
-        return {name: encode(v) for name, v in pairs if v is not None}
-    if isinstance(value, Mapping):
-        return {encode(str(k)): encode(v) for k, v in value.items() if v is not None}
-    if isinstance(value, (list, tuple)):
-        return [encode(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise RooflensError("a result is not a finite number, so it is not written; what was asked is out of range")
     if isinstance(value, str) and not _whole(value):
         raise RooflensError(f"{value[:40]!a} is not Unicode text, so it is not written")
+    if type(value) in _PLAIN:
+        return value
+    if is_record(value):
+        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
+        return {name: encode(v) for name, v in pairs if v is not None}
+    if isinstance(value, (list, tuple)):
+        return [encode(v) for v in value]
+    if isinstance(value, Mapping):
+        return {encode(str(k)): encode(v) for k, v in value.items() if v is not None}
     if hasattr(value, "tolist"):
         return encode(value.tolist())
     return value

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 from rooflens.arrays import Number
@@ -119,6 +119,7 @@ def _tokens(side: str) -> tuple[Token, ...]:
     return tuple(_token(text) for text in side.split())
 
 
+@cache
 def _token(text: str) -> Token:
     sizes_only = text.startswith("[") and text.endswith("]")
     return Token(text, tuple(_term(t) for t in text.strip("[]").split("+")), sizes_only)
