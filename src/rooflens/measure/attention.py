@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from rooflens.measure.backend import AttentionShape, Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import own_faults
 from rooflens.measure.loop import Rule, fastest, repeat
+from rooflens.measure.memory import fits
 from rooflens.measure.options import Options, Progress, silent
 from rooflens.records import record, replace
 from rooflens.roofline.profile import AttentionPoint, Gate
@@ -73,7 +74,8 @@ def _possible(
     possible, skipped = [], []
     for dtype in dtypes:
         try:
-            backend.attention(dtype, 1, shape, options.seed)
+            with fits(f"decode attention {dtype}"):
+                backend.attention(dtype, 1, shape, options.seed)
             possible.append(dtype)
         except Cannot as reason:
             skipped.append(str(reason))
@@ -103,39 +105,64 @@ def measure_ways(
     options: Options,
     budget: Budget,
     overheads_s: dict[str, float],
-) -> list[tuple[AttentionPoint, Gate]]:
-    """One cell in every way that gives the right result. overheads_s: what is known of them, by way; is filled here.
+) -> tuple[list[tuple[AttentionPoint, Gate]], tuple[str, ...]]:
+    """One cell in every way that fits and gives the right result, and a sentence for each way that does not fit.
 
-    Raises Cannot when no way is right.
+    overheads_s: what is known of them, by way; is filled here. Raises Cannot when no way is left.
     """
-    found = []
-    for kernel, error in _right(
-        backend, backend.attention(dtype, context, shape, options.seed), dtype, options, budget
-    ):
-        key = f"{dtype} {kernel.unit}"
-        if key not in overheads_s and shape.tokens == 1:
-            overheads_s[key] = _overhead_s(backend, dtype, kernel, shape, options, budget)
-        way = (kernel, error, overheads_s.get(key))
-        point, gate = _measured(backend, way, (dtype, context, shape), options, budget)
-        found.append((replace(point, samples_s=thinned(point.samples_s)), gate))
+    found: list[tuple[AttentionPoint, Gate]] = []
+    lost: list[str] = []
+    cell = (dtype, context, shape)
+    for way, variants in _by_way(backend.attention(dtype, context, shape, options.seed)).items():
+        try:
+            with fits(f"decode attention {dtype} S={context} batch {shape.batch} ({way})"):
+                right = _fastest_variant(backend, variants, dtype, options, budget)
+                if right is not None:
+                    found.append(_measured_way(backend, right, cell, options, budget, overheads_s))
+        except Cannot as reason:
+            lost.append(str(reason))
     if not found:
-        raise Cannot(f"decode attention {dtype} S={context} refused: no way comes within {MOST_ERROR[dtype]:.0e}")
+        why = "; ".join(lost) or f"no way comes within {MOST_ERROR[dtype]:.0e}"
+        raise Cannot(f"decode attention {dtype} S={context} refused: {why}")
+    return found, tuple(lost)
+
+
+def _by_way(kernels: Sequence[Kernel]) -> dict[str, list[Kernel]]:
+    """The variants of each way."""
+    found: dict[str, list[Kernel]] = {}
+    for kernel in kernels:
+        found.setdefault(kernel.way or kernel.unit, []).append(kernel)
     return found
 
 
-def _right(
-    backend: Backend, ways: Sequence[Kernel], dtype: str, options: Options, budget: Budget
-) -> Iterator[tuple[Kernel, float]]:
-    """Every way with how far it is off, those that are wrong left out; of variants the fastest."""
-    groups: dict[str, list[tuple[Kernel, float]]] = {}
-    for kernel in ways:
-        if (error := kernel.error()) <= MOST_ERROR[dtype]:
-            groups.setdefault(kernel.way or kernel.unit, []).append((kernel, error))
-    for group in groups.values():
-        best = group[0][0]
-        if len(group) > 1:
-            best, _ = fastest(backend, [kernel for kernel, _ in group], budget, options.cell_s, rounds=3)
-        yield next(one for one in group if one[0] is best)
+def _fastest_variant(
+    backend: Backend, variants: Sequence[Kernel], dtype: str, options: Options, budget: Budget
+) -> tuple[Kernel, float] | None:
+    """The fastest of those that are right, with how far it is off; None when none is."""
+    errors = {kernel.unit: kernel.error() for kernel in variants}
+    right = [kernel for kernel in variants if errors[kernel.unit] <= MOST_ERROR[dtype]]
+    if not right:
+        return None
+    best = right[0]
+    if len(right) > 1:
+        best, _ = fastest(backend, right, budget, options.cell_s, rounds=3)
+    return best, errors[best.unit]
+
+
+def _measured_way(
+    backend: Backend,
+    right: tuple[Kernel, float],
+    cell: tuple[str, int, AttentionShape],
+    options: Options,
+    budget: Budget,
+    overheads_s: dict[str, float],
+) -> tuple[AttentionPoint, Gate]:
+    (kernel, error), (dtype, _, shape) = right, cell
+    key = f"{dtype} {kernel.unit}"
+    if key not in overheads_s and shape.tokens == 1:
+        overheads_s[key] = _overhead_s(backend, dtype, kernel, shape, options, budget)
+    point, gate = _measured(backend, (kernel, error, overheads_s.get(key)), cell, options, budget)
+    return replace(point, samples_s=thinned(point.samples_s)), gate
 
 
 def _measured(
@@ -217,9 +244,15 @@ def _add(
         return replace(so_far, skipped=(*so_far.skipped, why), complete=False)
     cell = (backend, dtype, context, so_far.shape, options, budget)
     try:
-        found = [measure_cell(*cell)] if overheads_s is None else measure_ways(*cell, overheads_s)
+        with fits(f"decode attention {dtype} S={context}"):
+            found, lost = ([measure_cell(*cell)], ()) if overheads_s is None else measure_ways(*cell, overheads_s)
     except Cannot as reason:
         skipped = tuple(dict.fromkeys((*so_far.skipped, str(reason))))
         return replace(so_far, skipped=skipped)
     points, gates = zip(*found, strict=True)
-    return replace(so_far, points=(*so_far.points, *points), gates=(*so_far.gates, *gates))
+    return replace(
+        so_far,
+        points=(*so_far.points, *points),
+        gates=(*so_far.gates, *gates),
+        skipped=tuple(dict.fromkeys((*so_far.skipped, *lost))),
+    )

@@ -40,7 +40,8 @@ def judge(id: str, before: Usage, after: Usage, threads: int, *, fills: bool = T
         pressure=before.pressure,
         steal=None if steal_s is None else (steal_s / (threads * wall_s) if steal_s > STEAL_TICK_S else 0.0),
     )
-    reasons = (*_processor(gate, threads), *_switches(gate, threads, wall_s), *_system(gate), *before.others)
+    others = (*before.others, *after.others)
+    reasons = (*_processor(gate, threads), *_switches(gate, threads, wall_s), *_system(gate), *others)
     return Gate(id, gate.cpu_share, gate.involuntary_switches, gate.pressure, gate.steal, tuple(dict.fromkeys(reasons)))
 
 

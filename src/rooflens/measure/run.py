@@ -13,6 +13,7 @@ from rooflens.measure.bandwidth import stand_out
 from rooflens.measure.budget import Budget
 from rooflens.measure.gate import remark
 from rooflens.measure.gemm import Roofs
+from rooflens.measure.memory import fits
 from rooflens.measure.options import Options, Progress, silent
 from rooflens.measure.stages import Stage, plan
 from rooflens.roofline.ceilings import Ceiling
@@ -76,7 +77,8 @@ def _possible(backend: Backend, options: Options, found: Findings) -> Options:
     possible = []
     for dtype in options.dtypes:
         try:
-            backend.gemm(dtype, 64, 64, 64, options.seed)
+            with fits(dtype):
+                backend.gemm(dtype, 64, 64, 64, options.seed)
             possible.append(dtype)
         except Cannot as reason:
             found.skipped.append(str(reason))
@@ -89,7 +91,8 @@ def _do(stage: Stage, found: Findings, budget: Budget) -> None:
         found.complete = False
         return
     try:
-        found.add(stage.run(budget))
+        with fits(stage.name):
+            found.add(stage.run(budget))
     except Cannot as reason:
         found.skipped.append(str(reason))
 

@@ -8,6 +8,7 @@ from rooflens.measure.backend import Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.kernels import gemm_flops
 from rooflens.measure.loop import fastest
+from rooflens.measure.memory import fits
 from rooflens.measure.options import Options
 from rooflens.records import record, replace
 from rooflens.roofline.profile import GemmPoint
@@ -89,8 +90,14 @@ def _climb(backend: Backend, dtype: str, options: Options, budget: Budget) -> It
     wanted: list[Shape] = list(START)
     while wanted:
         for shape in wanted:
-            kernels = backend.gemm(dtype, *shape, options.seed)
-            kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 8, rounds=2)
+            try:
+                with fits(f"{dtype} {'x'.join(map(str, shape))}"):
+                    kernels = backend.gemm(dtype, *shape, options.seed)
+                    kernel, best_s = fastest(backend, kernels, budget, options.shapes_s / 8, rounds=2)
+            except Cannot:
+                if shape == START[0]:  # then no other will do either
+                    raise
+                continue
             tried[shape] = Best(kernel, shape, best_s[kernel.unit])
             yield tried[shape]
         best = max(tried.values(), key=lambda b: b.rate)

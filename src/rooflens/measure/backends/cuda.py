@@ -21,6 +21,8 @@ from rooflens.roofline.profile import Device
 
 PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "nvmath-python", "nvidia-ml-py", "numpy", "rooflens")
 INSTALL = "pip install 'rooflens[nvidia]'"
+OLDER = "pip install 'rooflens[nvidia-cuda12]'"
+DRIVER_TOO_OLD = 35  # cudaErrorInsufficientDriver
 
 
 def device_count() -> int:
@@ -43,15 +45,19 @@ class CudaBackend:
         self._index = index
 
     def why_not(self) -> str:
-        """One sentence: no CuPy, no driver, a driver too old for it, or no such device."""
+        """One sentence: no CuPy or one that does not load, no driver or one too old for it, no such device."""
         try:
             import cupy
-        except ImportError:
+        except ModuleNotFoundError:
             return f"CuPy is not installed; {INSTALL}"
+        except ImportError as error:
+            return f"CuPy is installed but does not load ({_first_line(error)}); {INSTALL} matches CUDA 13"
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError as error:
-            return f"no CUDA device can be used ({error}); check nvidia-smi, and that CuPy is built for this driver"
+            if getattr(error, "status", None) == DRIVER_TOO_OLD:
+                return f"the driver is too old for this CuPy ({_first_line(error)}); update the driver, or {OLDER}"
+            return f"no CUDA device can be used ({_first_line(error)}); check nvidia-smi"
         if self._index >= count:
             return f"there is no cuda:{self._index}; this machine has {count} (cuda:0 to cuda:{count - 1})"
         return self._does_not_compute()
@@ -180,6 +186,10 @@ class CudaBackend:
         try:
             self._card.elapsed_s(lambda: None)
         except Exception as error:  # noqa: BLE001  (compiler, driver and runtime each raise their own)
-            said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            return f"CuPy is installed but cannot run a kernel here ({said}); {INSTALL} matches CUDA 13"
+            said = f"CuPy is installed but cannot run a kernel here ({_first_line(error)})"
+            return f"{said}; {INSTALL} matches CUDA 13, for CUDA 12 {OLDER}"
         return ""
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -115,6 +115,9 @@ def _distrust(nvml: Nvml, *, virtual: bool | None) -> Iterator[str]:
     mig = nvml.ask("DeviceGetMigMode")
     if mig and mig[0]:
         yield "MIG is on: this is a slice of the card, and the datasheet is that of the whole"
+    held = nvml.look().held()
+    if held:
+        yield f"throttled before anything ran: {', '.join(held)}"
     limit, default = nvml.ask("DeviceGetEnforcedPowerLimit"), nvml.ask("DeviceGetPowerManagementDefaultLimit")
     if limit and default and limit < default:
         yield f"the power limit is {limit / 1e3:.0f} W, not the default {default / 1e3:.0f} W"

@@ -35,6 +35,10 @@ class Sample:
     temperature_c: float | None
     reasons: int = 0
 
+    def held(self) -> tuple[str, ...]:
+        """What holds the clock down, in words."""
+        return tuple(said for bit, said in REASONS.items() if self.reasons & bit)
+
 
 class Nvml:
     """The driver's management library for one card; every answer is None where it has none."""

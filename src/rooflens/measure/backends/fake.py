@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
@@ -76,15 +76,18 @@ class FakeMachine:
 class FakeBackend:
     """Behaves as `machine` says. Nothing waits: every run moves the virtual clock.
 
-    interrupt_in: the unit in whose first run somebody presses Ctrl-C.
+    interrupt_in: the unit in whose first run somebody presses Ctrl-C. too_large: units that find no memory to run in.
     """
 
     name = "fake"
     turn_s = 0.001
 
-    def __init__(self, machine: FakeMachine | None = None, interrupt_in: str = "") -> None:
+    def __init__(
+        self, machine: FakeMachine | None = None, interrupt_in: str = "", too_large: Collection[str] = ()
+    ) -> None:
         self.machine = machine or FakeMachine()
         self.interrupt_in = interrupt_in
+        self.too_large = too_large
         self._now_s = self._began_s = 1000.0
         self._busy_s = 0.0
         self._cpu_s = 0.0
@@ -247,6 +250,8 @@ class FakeBackend:
         def run() -> None:
             if unit == self.interrupt_in:
                 raise KeyboardInterrupt
+            if unit in self.too_large:
+                raise MemoryError("8 GB asked for")
             slower = 1 / self.machine.throttled_to if self._hot() else 1.0
             slower *= 1 / self.machine.weather_to if self._weather() else 1.0
             noise = max(0.1, 1 + self.machine.noise * self._random.gauss(0, 1))
