@@ -32,6 +32,13 @@ def test_a_narrow_terminal_cuts_text_and_no_number():
     assert lines[1].endswith("1.0 FLOP/B  0.64 %")
 
 
+def test_names_of_rows_are_cut_only_as_far_as_they_are_told_apart():
+    rows = [("compute/fp32/burst", "same, and long words"), ("compute/fp32/sustained", "slower, and long words")]
+    lines = table(("ceiling", "outcome"), rows, width=30).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["compute/fp32/b…", "compute/fp32/s…"]
+    assert table(("ceiling", "outcome"), rows, width=20).count("outcome") == 2  # a block a row
+
+
 def test_a_very_narrow_terminal_gets_a_block_a_row():
     blocks = table(COLUMNS, ROWS, width=24).split("\n\n")
     assert len(blocks) == 2

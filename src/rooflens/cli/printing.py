@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 def colour() -> bool:
     """Whether standard output is a terminal that wants colour."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], lang: str = "en") -> str:

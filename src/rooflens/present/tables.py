@@ -37,7 +37,12 @@ def table(
     ]
     widths = [max(_wide(line[i]) for line in [heads, *cells]) for i in range(len(heads))]
     if width is not None:
-        widths = _narrowed(widths, right, heads, width)
+        least = [
+            have if number else min(have, max(_LEAST, _wide(head)))
+            for have, number, head in zip(widths, right, heads, strict=True)
+        ]
+        least[0] = _apart([row[0] for row in cells], least[0], widths[0])
+        widths = _narrowed(widths, least, width)
         if sum(widths) + _GAP * (len(widths) - 1) > width:
             return _blocks(heads, cells, width)
     if colour:
@@ -81,12 +86,9 @@ def _wide(text: str) -> int:
     )
 
 
-def _narrowed(widths: list[int], right: Sequence[bool], heads: Sequence[str], width: int) -> list[int]:
+def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
     """Text columns cut, the widest first, as far as they stay readable; numbers are never cut."""
     narrow = list(widths)
-    least = [
-        w if number else min(w, max(_LEAST, _wide(head))) for w, number, head in zip(widths, right, heads, strict=True)
-    ]
     while sum(narrow) + _GAP * (len(narrow) - 1) > width:
         spare = [have - need for have, need in zip(narrow, least, strict=True)]
         widest = max(range(len(narrow)), key=lambda i: (spare[i] > 0, narrow[i]))
@@ -94,6 +96,12 @@ def _narrowed(widths: list[int], right: Sequence[bool], heads: Sequence[str], wi
             break
         narrow[widest] -= 1
     return narrow
+
+
+def _apart(names: Sequence[str], least: int, most: int) -> int:
+    """How far the names of rows may be cut and still be told apart."""
+    different = len(set(names))
+    return next((w for w in range(least, most) if len({_cut(name, w) for name in names}) == different), most)
 
 
 def _cut(text: str, width: int) -> str:
