@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from test_cuda import GPU
 
+from rooflens.cli import main
 from rooflens.lab.gain_table import gain_table, told
 from rooflens.lab.gains import gains, reason
 from rooflens.lab.interpretation import interpretation
@@ -153,3 +154,35 @@ def test_what_keeps_a_machine_from_its_bandwidth_is_said_in_seconds(profile):
     text, _ = interpretation(slow, observations(slow), Other(profile.machine("there"), profile), "en")
     assert "That one is Fake GPU: of its" in text
     assert "is overhead" in text
+
+
+def asked(capsys, *arguments):
+    """Exit code, output and messages of one command line."""
+    with pytest.raises(SystemExit) as left:
+        main([str(a) for a in arguments])
+    return left.value.code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "If this GPU is rented by the hour, end the instance"),
+        (("--price-per-hour", "3.5"), "at $3.50 an hour this run has"),
+    ],
+)
+def test_the_last_line_on_a_gpu_reminds_to_end_a_rented_instance(monkeypatch, capsys, tmp_path, profile, options, said):
+    monkeypatch.setattr("rooflens.lab.run.draw", lambda *_, **__: None)
+    monkeypatch.setattr("rooflens.lab.run.render", lambda _, kind: kind.encode())
+    monkeypatch.setattr("rooflens.cli.lab.profile_of", lambda *_: profile)
+    monkeypatch.setattr("rooflens.cli.lab.remember", lambda _: None)
+    code, out, _ = asked(capsys, "lab", "--out", tmp_path, "--device", "cuda:0", *options)
+    assert code == 0
+    assert said in out.splitlines()[-1]
+    assert "fp16 S=1024 (naive)" in out
+    assert "more cells in decode_attention.json" in out
+    if options:
+        assert "cost $0.0" in out.splitlines()[-1]
+        _, out, error = asked(capsys, "lab", "--out", tmp_path, "--json", *options)
+        assert said in error.splitlines()[-1]
+        assert out.rstrip().endswith("}")
+        assert "rented" not in asked(capsys, "lab", "--profile", tmp_path, "--out", tmp_path / "b", *options)[1]

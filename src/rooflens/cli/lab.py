@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from rooflens.cli.options import Finite, Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
 from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
+from rooflens.lab.observe import NAIVE, REPLAYED
 from rooflens.lab.pairing import Other
 from rooflens.lab.run import Request, keep, lab
 from rooflens.lab.staging import PARTIAL, writable
@@ -26,6 +28,7 @@ from rooflens.present.retold import retold
 from rooflens.roofline.profile import Profile
 from rooflens.units import percent, show
 
+MOST_CELLS = 40  # lines on the screen
 COMPARE = "measured:h200-sxm-141gb"
 
 
@@ -61,6 +64,7 @@ def command(
     as_json: bool, **measuring: Any,
 ) -> None:  # fmt: skip
     """How fast is this machine, and where do LLM operators land on it?"""
+    began_s = time.monotonic()
     if given:
         _nothing_measured(measuring)
     writable(out)
@@ -76,6 +80,16 @@ def command(
         emit(artefacts.to_json(answer))
     else:
         _show(answer, out / PARTIAL if "set_aside" in answer else out, lang)
+    if profile.device.kind == "gpu" and not given:
+        (say if as_json else emit)(_rented(price_per_hour, time.monotonic() - began_s, lang))
+
+
+def _rented(price_per_hour: float | None, spent_s: float, lang: str) -> str:
+    """The last line of a run on a GPU: what goes on costing, and what it has cost since the start of the command."""
+    if price_per_hour is None:
+        return words.say("answer.rented", lang)
+    cost, price = (f"${value:.2f}" for value in (price_per_hour * spent_s / 3600, price_per_hour))
+    return words.say("answer.rented_cost", lang, price=price, cost=cost, time=show(spent_s, "s", 3))
 
 
 def _nothing_measured(measuring: dict[str, Any]) -> None:
@@ -127,17 +141,31 @@ def _show(answer: dict[str, Any], folder: Path, lang: str) -> None:
 
 
 def _cells(cells: list[dict[str, Any]], lang: str) -> str:
-    """Decode attention, a line a cell, with how often each was repeated."""
+    """Decode attention, a line a cell, with how often each was repeated; of hundreds those of the MiniGPT in fp16."""
+    shown = cells if len(cells) <= MOST_CELLS else [c for c in cells if _tells(c)]
     rows = [
         [
-            f"{c['dtype']} S={c['context']}", show(c["time_s"], "s"), str(c["count"]),
+            _cell(c), show(c["time_s"], "s"), str(c["count"]),
             show(c["achieved_bytes_per_s"], "B/s"), _share(c, "share_of_attainable"), _share(c, "share_of_peak"),
             _regime(c, lang),
         ]
-        for c in cells
+        for c in shown
     ]  # fmt: skip
     heads = ["cell", "median", "count", "rate", "attainable", "peak", "regime"]
-    return headed("answer.head", heads, rows, lang)
+    table = headed("answer.head", heads, rows, lang)
+    left = len(cells) - len(shown)
+    return f"{table}\n{words.say('answer.more_cells', lang, count=left)}" if left else table
+
+
+def _tells(cell: dict[str, Any]) -> bool:
+    """Whether a cell is one of the MiniGPT in fp16, naive or replayed."""
+    own = cell.get("model") == "MiniGPT" and cell["dtype"] == "fp16" and "kv_dtype" not in cell
+    return own and cell.get("implementation") in (NAIVE, REPLAYED)
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    way = f" ({cell['implementation']})" if cell.get("implementation") in (NAIVE, REPLAYED) else ""
+    return f"{cell['dtype']} S={cell['context']}{way}"
 
 
 def _regime(cell: dict[str, Any], lang: str) -> str:

@@ -67,6 +67,10 @@ EN: dict[str, str] = {
     "answer.state.impossible here": "impossible here",
     "answer.artefacts": "artefacts: {folder}/  (open roofline.png)",
     "answer.no_picture": "artefacts: {folder}/  (no picture: no trusted roof to draw)",
+    "answer.more_cells": "and {count} more cells in decode_attention.json",
+    "answer.rented": "If this GPU is rented by the hour, end the instance when you have copied the artefacts: it goes on costing.",
+    "answer.rented_cost": "If this GPU is rented, end the instance when you have copied the artefacts: at {price} an hour this run has "
+    "cost {cost} so far ({time}), and it goes on costing.",
 }
 
 ES: dict[str, str] = {
@@ -131,6 +135,10 @@ ES: dict[str, str] = {
     "answer.state.impossible here": "imposible aquí",
     "answer.artefacts": "artefactos: {folder}/  (abre roofline.png)",
     "answer.no_picture": "artefactos: {folder}/  (sin figura: no hay techo fiable que dibujar)",
+    "answer.more_cells": "y {count} celdas más en decode_attention.json",
+    "answer.rented": "Si esta GPU se alquila por horas, termina la instancia cuando hayas copiado los artefactos: sigue costando.",
+    "answer.rented_cost": "Si esta GPU es alquilada, termina la instancia cuando hayas copiado los artefactos: a {price} la hora, esta "
+    "ejecución ha costado {cost} hasta ahora ({time}), y sigue costando.",
 }
 
 VI: dict[str, str] = {
@@ -191,4 +199,8 @@ VI: dict[str, str] = {
     "answer.state.impossible here": "không thể ở đây",
     "answer.artefacts": "kết quả: {folder}/  (mở roofline.png)",
     "answer.no_picture": "kết quả: {folder}/  (không có hình: không có trần đáng tin để vẽ)",
+    "answer.more_cells": "và {count} ô nữa trong decode_attention.json",
+    "answer.rented": "Nếu GPU này được thuê theo giờ, hãy tắt máy thuê sau khi đã chép các tệp: nó vẫn tiếp tục tính tiền.",
+    "answer.rented_cost": "Nếu GPU này là máy thuê, hãy tắt nó sau khi đã chép các tệp: với giá {price} mỗi giờ, lần chạy này đến nay "
+    "tốn {cost} ({time}), và nó vẫn tiếp tục tính tiền.",
 }
