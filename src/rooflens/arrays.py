@@ -77,5 +77,12 @@ def all_of(condition: Any) -> bool:
     return bool(condition) if isinstance(condition, bool) else bool(condition.all())
 
 
+def library() -> Any:
+    """numpy, for whoever works on whole columns of what was measured; loaded when it is first asked for."""
+    import numpy as np
+
+    return np
+
+
 def _nothing() -> list[Number]:
     raise ValueError("the largest or smallest of nothing")

@@ -94,7 +94,7 @@ def fitted(model: Model, checkpoint: Checkpoint) -> Model:
     if not checkpoint.tensors:
         stated = show(float(checkpoint.bytes), "B")
         return replace(model, warnings=(*model.warnings, f"only the index is here: its tensors take {stated}"))
-    packed_bits = int(model.stored.weights.bits) if model.stored else None
+    packed_bits = _value_bits(model.stored.weights) if model.stored else None
     own, beside = _sorted(checkpoint.tensors, int(model.letters["L"]))
     math = model.stored.weights.math if model.stored else None
     parts: dict[Part, Dtype | None] = {part: _mean(tensors, packed_bits, math) for part, tensors in own.items()}
@@ -105,6 +105,11 @@ def fitted(model: Model, checkpoint: Checkpoint) -> Model:
     said = (*_left_out(beside), *_disagreements(model, [t for part in own.values() for t in part], packed_bits))
     kept = tuple(warning for warning in model.warnings if warning not in before)  # what was estimated is now exact
     return replace(model, stored=Stored(body, parts, kv), warnings=(*kept, *said))
+
+
+def _value_bits(stored: Dtype) -> int:
+    """Bits of a value, without what is beside it."""
+    return int(stored.layout.value_bits if stored.layout else stored.bits)
 
 
 def _sorted(tensors: Iterable[Tensor], layers: int) -> tuple[dict[Part, list[Tensor]], list[Tensor]]:

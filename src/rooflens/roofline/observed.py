@@ -74,7 +74,7 @@ class Kernel:
     "dram", "l2", "l1", "tensor", "occupancy"), 0 to 1. peaks: rates at the clocks of this run, by the tool ("memory"
     in byte/s). clock_hz: of the multiprocessors while it ran; ncu locks it to base unless told not to.
     origin of flops and bytes: counted by hardware, from the shapes of the operator, or unknown.
-    missing: why a field is absent, and what to collect. order: its place among what is listed.
+    missing: why a field is absent, and what to collect.
     """
 
     name: str
@@ -231,7 +231,8 @@ class Observed:
     """All that one file says. format: which kind it was recognised as; warnings: what a reader should know of it.
 
     rank: of the process in a job of several; ranks are never added up. training: it holds backward kernels.
-    host_s: from the first to the last thing the host did. spans: annotations. lost: events that could not be read.
+    host_s: from the first to the last thing the host did. host_calls: of the driver, inside of the operators. spans:
+    annotations. lost: events that could not be read.
     """
 
     where: str
@@ -240,6 +241,7 @@ class Observed:
     copies: tuple[Copy, ...] = ()
     timelines: tuple[Timeline, ...] = ()
     host_ops: tuple[HostOp, ...] = ()
+    host_calls: tuple[HostOp, ...] = ()
     spans: tuple[Span, ...] = ()
     devices: tuple[Device, ...] = ()
     points: tuple[BenchPoint, ...] = ()

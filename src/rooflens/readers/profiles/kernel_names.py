@@ -64,6 +64,7 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("fp64", re.compile(r"f64|dgemm|d884|\bdouble\b|dmma")),
     ("fp32", re.compile(r"sgemm|simt|\bfloat\b")),
 )
+_OPAQUE = re.compile(r"OpaqueType<(\d{1,2})u?>")
 _VECTOR = re.compile(r"simt|gemv", re.IGNORECASE)
 _NO_WORD_16 = re.compile(r"(?:wgmma|wmma|mma|prop)_f16")  # cuDNN writes f16 for both kinds of 16 bit
 
@@ -137,3 +138,9 @@ def _xmma(name: str) -> tuple[str | None, Unit, str | None] | None:
     if operands.startswith("f16f16"):
         return "fp16", "matrix", "fp16" if middle.endswith("f16") else "fp32"
     return ("fp32", "vector", "fp32") if operands == "f32f32" else None
+
+
+def item_bytes(name: str) -> int | None:
+    """Bytes of a value that a kernel moves without looking at it, where its name says so."""
+    found = _OPAQUE.search(name)
+    return int(found[1]) if found else None

@@ -1,0 +1,152 @@
+"""What a trace holds, gathered while it is read: a few numbers an event in columns, and each distinct text once.
+
+Bounds: past MOST_KINDS distinct launches or operators, further ones lose
+their detail (sizes, shapes), and past twice as many they are gathered under one name; `folded` says so.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+from rooflens.arrays import library
+
+LATEST = 1e18  # microseconds; nothing begins later
+LONGEST = 1e14
+MOST_KINDS = 150_000
+OTHERS = "(others: too many distinct names)"
+
+
+class Kind(NamedTuple):
+    """What distinguishes launches on a device. what: kernel, collective, or what is copied or filled."""
+
+    what: str
+    name: str
+    device: int | None
+    stream: int | None
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    registers: int | None = None
+    shared_bytes: int | None = None
+    graph: bool = False
+    message: tuple[Any, ...] | None = None
+
+    def plainer(self, name: str) -> Kind:
+        """Without detail, under this name."""
+        return Kind(self.what, name, self.device, self.stream, graph=self.graph)
+
+
+class Doing(NamedTuple):
+    """What distinguishes what the host does. what: op, span (an annotation) or module. The rest is as the file says."""
+
+    what: str
+    name: Any
+    shapes: Any = None
+    types: Any = None
+    values: Any = None
+
+
+class Interned:
+    """Numbers for distinct values, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.of: dict[Hashable, int] = {}
+        self.folded = False
+
+    def __call__(self, key: Hashable) -> int:
+        """The number of this value."""
+        found = self.of.get(key)
+        if found is None:
+            found = self.of[key] = len(self.of)
+        return found
+
+    def values(self) -> list[Any]:
+        """The values by number."""
+        return list(self.of)
+
+
+class Table:
+    """Columns of numbers that grow by rows."""
+
+    def __init__(self, *codes: str) -> None:
+        self.columns = [array(code) for code in codes]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def extend(self, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Adds rows; those that hold anything but numbers are left out, and how many is said."""
+        if not rows:
+            return 0
+        size = len(self)
+        try:
+            for column, values in zip(self.columns, zip(*rows, strict=True), strict=True):
+                column.extend(values)
+        except (TypeError, ValueError, OverflowError):
+            for column in self.columns:
+                del column[size:]
+            if len(rows) == 1:
+                return 1
+            return sum(self.extend([row]) for row in rows)
+        return 0
+
+    def arrays(self) -> list[Any]:
+        """The columns for numpy, without copying them."""
+        np = library()
+        return [np.frombuffer(column, dtype=_NUMPY[column.typecode]) for column in self.columns]
+
+
+_NUMPY = {"d": "f8", "i": "i4", "q": "i8"}
+
+
+class Columns:
+    """Activities of devices, launches by the host, operators; one row each.
+
+    ran: start, time, kind, correlation, external (-1: not said). launches: correlation, start, thread, call.
+    ops: start, time, thread, doing, external. Starts and times are microseconds.
+    """
+
+    def __init__(self) -> None:
+        self.kinds, self.doings, self.threads, self.calls = Interned(), Interned(), Interned(), Interned()
+        self.ran, self.launches, self.ops = Table(*"ddiqq"), Table(*"qdii"), Table(*"ddiiq")
+        self.copied: dict[int, float] = {}
+        self.call_count: dict[int, int] = {}
+        self.call_time: dict[int, float] = {}
+        self.folded = False
+
+    def kind_of(self, kind: Kind) -> int:
+        """The number of this kind of launch; of a plainer one when there are too many."""
+        number = self.kinds.of.get(kind)
+        if number is not None:
+            return number
+        if len(self.kinds.of) >= MOST_KINDS:
+            self.folded = True
+            kind = kind.plainer(kind.name if len(self.kinds.of) < 2 * MOST_KINDS else OTHERS)
+        return self.kinds(kind)
+
+    def called(self, call: str, time: float) -> int:
+        """The number of a call of the host; it is counted."""
+        number = self.calls(call if len(self.calls.of) < MOST_KINDS else OTHERS)
+        self.call_count[number] = self.call_count.get(number, 0) + 1
+        self.call_time[number] = self.call_time.get(number, 0.0) + time
+        return number
+
+    def settled(self) -> int:
+        """Leaves out rows whose times are none, lets times count from the first one, and says how many it left out."""
+        np = library()
+        gone = 0
+        for table, at, long in ((self.ran, 0, 1), (self.launches, 1, None), (self.ops, 0, 1)):
+            columns = table.arrays()
+            good = np.abs(columns[at]) < LATEST  # NaN is no less
+            if long is not None:
+                good &= (columns[long] >= 0) & (columns[long] < LONGEST)
+            if not good.all():
+                gone += int((~good).sum())
+                kept = zip(table.columns, columns, strict=True)
+                table.columns = [array(own.typecode, column[good].tobytes()) for own, column in kept]
+        starts = [self.ran.arrays()[0], self.launches.arrays()[1], self.ops.arrays()[0]]
+        first = min((float(column.min()) for column in starts if len(column)), default=0.0)
+        for column in starts:
+            np.subtract(column, first, out=column)
+        return gone
