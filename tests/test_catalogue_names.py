@@ -238,3 +238,11 @@ def test_naming_one_chip_by_its_id_looks_at_no_other(monkeypatch):
     where, table = store._tables()["h100-sxm5-80gb"]
     assert where == "nvidia-hopper.toml"
     assert table.count("\nid = ") + table.startswith("id = ") == 1
+
+
+def test_the_beginning_of_a_drivers_name_brings_the_whole_one_and_no_other_chip():
+    with pytest.raises(Unknown, match="only the beginning of NVIDIA B300 SXM6 AC") as refused:
+        accelerator("NVIDIA B300")
+    assert refused.value.near == ["NVIDIA B300 SXM6 AC"]
+    with pytest.raises(Unknown, match="did you mean 'rtx-4090'"):
+        accelerator("rtx 4090")

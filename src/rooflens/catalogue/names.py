@@ -102,8 +102,11 @@ def _unknown(name: str) -> Unknown:
     if begun:
         return Ambiguous(name, begun, "write the whole id", "is only the beginning of")
     printed = [n for e in entries() for n in (e.name, *e.aliases, *e.shared_names)]
+    longer = list(dict.fromkeys(n for n in printed if _fold(n).startswith(f"{key} ")))
+    if longer and " " in key:
+        return Ambiguous(name, longer, "write the whole name, or an id", "is only the beginning of")
     written = [n for e in entries() for n in (e.id, re.sub(_SIZE, "", e.id))]
-    return Unknown("accelerator", name, printed if " " in key else written, SEE)
+    return Unknown("accelerator", name, [*written, *printed] if " " in key else written, SEE)
 
 
 def _fold(name: str) -> str:
