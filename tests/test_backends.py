@@ -19,7 +19,10 @@ SHAPE = AttentionShape(layers=2, width=64, heads=2)
 @pytest.fixture(
     scope="module",
     params=[
-        "fake", "cpu", "cpu without compiler and torch", "torch on its own CPU device",
+        "fake",
+        "cpu",
+        "cpu without compiler and torch",
+        "torch on its own CPU device",
         pytest.param("cuda", marks=pytest.mark.gpu),
     ],
 )
@@ -82,10 +85,10 @@ def test_its_state_is_plausible_where_known(backend):
     assert clock is None or 1e8 < clock < 1e10
 
 
-def test_its_peaks_are_derived_and_positive(backend):
+def test_its_peaks_are_derived_or_printed_and_positive(backend):
     for peak in backend.peaks():
-        assert peak.origin == "derived"
-        assert peak.kind == "compute"
+        assert peak.origin in ("derived", "spec")
+        assert peak.kind in ("compute", "memory")
         assert peak.value > 0
 
 
@@ -122,13 +125,14 @@ def test_a_larger_set_offers_the_same_ways(backend):
 @pytest.mark.parametrize("level", ["L1", "L2"])
 def test_cache_reads_loop_inside_or_are_refused_with_a_reason(backend, level):
     try:
-        (kernel,) = backend.stream("read", level, 64 * 1024, 1)
+        kernels = backend.stream("read", level, 4 * SMALL if backend.name == "cuda" else 64 * 1024, 1)
     except Cannot as reason:
         assert f"memory/{level}/read skipped: " in str(reason)
         return
-    assert kernel.inner >= 1
-    assert kernel.overhead_s is not None
-    assert kernel.error() <= kernel.tolerance
+    for kernel in kernels:
+        assert kernel.inner >= 1
+        assert kernel.overhead_s is not None
+        assert kernel.error() <= kernel.tolerance
 
 
 def test_the_smallest_call_runs(backend):
