@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -13,6 +14,7 @@ from rooflens.roofline.observed import Device, Kernel, Observed
 
 EXPORT = "export it with: ncu --import REPORT.ncu-rep --csv --page raw > FILE.csv"
 _SAID = re.compile(r"==(?:PROF|ERROR|WARNING|LOG)==")
+MOST_KERNELS = 100_000
 _LINES_BEFORE = 200_000  # what a program prints before its table
 
 
@@ -29,7 +31,7 @@ def observed(found: Iterable[Row], where: str, kind: str, said: Iterable[str]) -
     """The kernels of these rows and the devices they ran on. Raises BadFile when there are none."""
     kernels: list[Kernel] = []
     devices: dict[int | None, Device] = {}
-    for row in found:
+    for row in itertools.islice(found, MOST_KERNELS):
         kernel = kernel_of(row)
         kernels.append(kernel)
         if kernel.device not in devices:
@@ -37,7 +39,8 @@ def observed(found: Iterable[Row], where: str, kind: str, said: Iterable[str]) -
     if not kernels:
         raise BadFile(where, ["its table has no kernels; did the profiler's filters leave any?"])
     on = tuple(devices.values())
-    return Observed(where, kind, tuple(kernels), devices=on, warnings=warnings(kernels, said))
+    beyond = (f"only the first {MOST_KERNELS} kernels were read",) if len(kernels) == MOST_KERNELS else ()
+    return Observed(where, kind, tuple(kernels), devices=on, warnings=(*beyond, *warnings(kernels, said)))
 
 
 def _from_header(lines: Iterator[str], said: list[str], where: str) -> Iterator[str]:

@@ -105,7 +105,8 @@ class _Reader:
         args = event.get("args") or _NOTHING
         get = args.get
         grid, block = get("grid"), get("block")
-        key: Any = (event["name"], get("device"), event.get("pid"), get("stream"), grid and (*grid,), block and (*block,),
+        key: Any = (event["name"], get("device"), event.get("pid"), get("stream"), grid and (*grid,),
+               block and (*block,),
                get("registers per thread"), get("shared memory"), get("graph node id") or get("graph id"))  # fmt: skip
         if "Collective name" in args:
             key = (*key, *(get(name) for name in _MESSAGE))
