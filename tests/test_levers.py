@@ -140,10 +140,29 @@ def test_the_door_says_it_and_names_the_engines_option(cli):
         (["params=8e9,weight_bytes=4.6e9", "--on", H100], "architecture"),
         (["llama-3.1-8b", "--on", H100, "--batch", "1,2"], "one load"),
         (["llama-3.1-8b", "--on", H100, "--to", "h9000"], "h9000"),
-        (["llama-3.1-8b", "--on", H100, "--for", "cost"], "cost"),
+        (["llama-3.1-8b", "--on", H100, "--for", "speed"], "speed"),
+        (["llama-3.1-8b", "--on", "mi300x", "--for", "cost"], "price"),
     ],
 )
 def test_a_wrong_question_gets_a_sentence(cli, arguments, said):
     result = cli("advise", *arguments)
     assert result.code == 2
     assert said in result.err
+
+
+def test_what_leaves_the_floor_as_it_is_shows_in_the_expected_time(cli):
+    asked = ["--on", H100, "--engine", "vllm", "--batch", "32", "--prompt", "4096", "--output", "256"]
+    found = json.loads(cli("advise", "llama-3.1-8b", *asked, "--to", "h200-sxm-141gb", "--json").out)
+    apart = next(x for x in found["levers"] if x["name"].startswith("prefill and decode"))
+    assert apart["gain_floor"] == 1.0
+    assert apart["gain_estimate"] > 1.1
+    assert "cache move once a prompt" in apart["note"]
+
+
+def test_by_cost_a_cheaper_machine_can_beat_a_faster_one():
+    now = dense(batch=16)
+    machines = [api.machine(name) for name in ("a100-sxm4-80gb", "h200-sxm-141gb")]
+    found = {lever.name: lever for lever in advise(now, reserve(None), Means(machines=machines), "cost").levers}
+    cheap, fast = found["A100 SXM4 80GB"], found["H200 SXM 141GB"]
+    assert cheap.gain_floor > fast.gain_floor
+    assert cheap.gain_floor == pytest.approx(2.039 / 3.35 * 2.69 / 0.835, rel=0.01)

@@ -24,7 +24,7 @@ from rooflens.cli.options import (
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit, headed
 from rooflens.errors import RooflensError
-from rooflens.levers.advice import SCHEMA, Advice, Lever
+from rooflens.levers.advice import GOALS, SCHEMA, Advice, Lever
 from rooflens.present.retold import retold
 from rooflens.present.words import say
 from rooflens.records import encode
@@ -43,7 +43,7 @@ HEADS = ("lever", "gain_floor", "gain_estimate", "stops_at", "memory", "usd", "f
 @click.option(
     "--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept when drafting is tried (default 0.7)."
 )
-@click.option("--for", "goal", type=click.Choice(["throughput", "latency"]), default="throughput", show_default=True)
+@click.option("--for", "goal", type=click.Choice(list(GOALS)), default="throughput", show_default=True)
 @click.option(
     "--to", metavar="MACHINES", help="Other machines to try, with commas (default: the best of the catalogue)."
 )

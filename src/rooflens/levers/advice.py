@@ -17,7 +17,11 @@ from rooflens.roofline.price import price_step
 from rooflens.workload import accepted
 
 SCHEMA = "rooflens/advise/1"
-Goal = Literal["throughput", "latency"]
+Goal = Literal["throughput", "latency", "cost"]
+GOALS: dict[Goal, str] = {
+    "throughput": "output tokens/s a device", "latency": "output tokens/s a user (1 / TPOT)",
+    "cost": "output tokens per USD, at the catalogue's price",
+}  # fmt: skip
 PAYS = 1.05  # a gain under this is not worth the change
 LOADS = tuple(float(1 << i) for i in range(13))  # batches to 4096
 CONTEXTS = tuple(float(1 << i) for i in range(7, 18))  # to 131,072
@@ -62,7 +66,12 @@ def advise(
     now: Deployment, kept: Reserve, means: Means, goal: Goal = "throughput", estimator: Estimator | None = None,
     flags: Mapping[str, str] | None = None,
 ) -> Advice:  # fmt: skip
-    """Every lever tried on `now`. flags: an engine's options by lever. Raises NoPath for work `now` cannot do."""
+    """Every lever tried on `now`. flags: an engine's options by lever.
+
+    Raises NoPath for work `now` cannot do, RooflensError for costs on a machine without a price.
+    """
+    if goal == "cost" and now.machine.price_usd_per_hour is None:
+        raise RooflensError(f"the price of {now.machine.name} is not known, so levers cannot be ranked by cost")
     tried = [_tried(change, now, kept, goal, estimator, flags or {}) for change in changes(now, means)]
     ranked = sorted(tried, key=lambda lever: -_rank(lever))
     return Advice(
@@ -71,7 +80,7 @@ def advise(
         goal=goal,
         levers=tuple(ranked),
         conventions={
-            "goal": "output tokens/s a device" if goal == "throughput" else "output tokens/s a user (1 / TPOT)",
+            "goal": GOALS[goal],
             "gain": "goal with the lever over goal without; below 1 it costs",
             "stops_at": "first load of those tried from which on the gain is under 5 %",
             "combined": "gains are of one lever at a time and do not multiply",
@@ -93,7 +102,12 @@ def _expected(deployment: Deployment, goal: Goal, estimator: Estimator) -> float
 def _goal(deployment: Deployment, goal: Goal, step_s: Number) -> Number:
     """Output tokens/s of a step of this time."""
     each = accepted(deployment.tokens, deployment.acceptance) / step_s
-    return each * deployment.batch / deployment.devices if goal == "throughput" else each
+    if goal == "latency":
+        return each
+    price = deployment.machine.price_usd_per_hour if goal == "cost" else 1.0
+    if price is None:
+        raise RooflensError(f"the price of {deployment.machine.name} is not known")
+    return each * deployment.batch / deployment.devices / price
 
 
 def _tried(
@@ -111,12 +125,12 @@ def _lever(
 ) -> Lever:
     flag = flags.get(change.flag)
     if change.after is None:
-        return Lever(change.name, why_not=change.why_not, engine_flag=flag)
+        return _beside_the_floor(change, now, goal, estimator, flag)
     if change.flag == "batch" and goal == "latency":
         return Lever(change.name, why_not="more sequences never make a user's token come sooner", engine_flag=flag)
     after = change.after
     gain = _gain(change, after, now, goal)
-    expected = None if estimator is None else _expected(after, goal, estimator) / _expected(now, goal, estimator)
+    expected = _gain_expected(after, now, goal, estimator)
     more, fits = _memory(after, now, kept)
     return Lever(
         change.name,
@@ -126,9 +140,30 @@ def _lever(
         more,
         fits,
         flag,
-        _usd(after, estimator),
+        _usd(after, estimator if expected is not None else None),
         change.note,
     )
+
+
+def _beside_the_floor(
+    change: Change, now: Deployment, goal: Goal, estimator: Estimator | None, flag: str | None
+) -> Lever:
+    """A lever that leaves the floor as it is: what it takes from the expected time, or why it cannot help."""
+    lighter = estimator.without(change.without) if estimator and change.without else None
+    if estimator is None or lighter is None:
+        return Lever(change.name, why_not=change.why_not, engine_flag=flag)
+    gain = _expected(now, goal, lighter) / _expected(now, goal, estimator)
+    return Lever(change.name, 1.0, gain, memory_bytes=0.0, engine_flag=flag, note=change.why_not)
+
+
+def _gain_expected(after: Deployment, now: Deployment, goal: Goal, estimator: Estimator | None) -> float | None:
+    """The gain in expected times; None where the estimator knows nothing of the machine or formats it changes to."""
+    if estimator is None or (estimator.of_one_machine and after.machine.name != now.machine.name):
+        return None
+    try:
+        return _expected(after, goal, estimator) / _expected(now, goal, estimator)
+    except RooflensError:
+        return None
 
 
 def _stops(change: Change, after: Deployment, now: Deployment, goal: Goal) -> str | None:

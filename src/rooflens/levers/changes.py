@@ -28,6 +28,7 @@ class Change:
 
     flag: the key of an engine's option. per: what it is better in, tokens/s a device or the time of a user's token.
     activations: whether the operands that may stay on chip are what it changes. note: what it costs or needs beside.
+    without: the part of an expected time that it takes away, where the floor stays as it is ("prompts", "host").
     """
 
     name: str
@@ -36,6 +37,7 @@ class Change:
     why_not: str | None = None
     activations: bool = False
     note: str | None = None
+    without: str | None = None
 
 
 @record
@@ -178,7 +180,7 @@ def _graphs(now: Deployment, _: Means) -> Iterator[Change]:
         launches = sum(o.count * o.cost.launches for o in now.operators("decode"))
         saved = show(float(launches) * cost[0].floor_value, "s", 3)
         why = f"the floor has no launches; {launches:g} kernels a step cost the host {saved}, which graphs take away"
-    yield Change("CUDA graphs", "graphs", why_not=why)
+    yield Change("CUDA graphs", "graphs", why_not=why, without="host")
 
 
 def _chunks(_now: Deployment, _: Means) -> Iterator[Change]:
@@ -238,7 +240,7 @@ def _apart(now: Deployment, _: Means) -> Iterator[Change]:
     if links:
         moved += f", {show(cache / links[0].floor_value, 's', 3)} over {links[0].level}"
     why = f"the floor of a decode step has no prompts in it: what this takes away is in the estimate{moved}"
-    yield Change(label, "disaggregated", why_not=why)
+    yield Change(label, "disaggregated", why_not=why, without="prompts")
 
 
 def _machines(now: Deployment, means: Means) -> Iterator[Change]:

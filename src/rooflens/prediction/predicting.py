@@ -40,8 +40,15 @@ class Estimator(Protocol):
     def constants(self) -> tuple[Constant, ...]:
         """Every number it rests on, with its origin."""
 
+    @property
+    def of_one_machine(self) -> bool:
+        """Whether its figures are one machine's and say nothing of another."""
+
     def expect(self, deployment: Deployment, phase: Phase) -> Expected:
         """The time of one step of this phase."""
+
+    def without(self, part: str) -> Estimator | None:
+        """The same without the host's launches ("host") or others' prompts ("prompts"); None where it has none."""
 
 
 def predict(

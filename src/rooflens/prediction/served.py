@@ -78,6 +78,15 @@ class Served:
             return fitted
         return (*fitted, *(Constant(n, v, f"fitted on {self.points} points of your own") for n, v in own.items()))
 
+    @property
+    def of_one_machine(self) -> bool:
+        """An engine's costs hold on other chips too, within their intervals."""
+        return False
+
+    def without(self, part: str) -> Served | None:
+        """The engine when no other request's prompt is read meanwhile; its host cost stays."""
+        return replace(self, prompts=0.0) if part == "prompts" else None
+
     def expect(self, deployment: Deployment, phase: Phase) -> Expected:
         """TPOT of a decode step in serving, or the unloaded TTFT of one prompt, with the interval of its class."""
         floor_s = float(deployment.floor(phase).floor_s)

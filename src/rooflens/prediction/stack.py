@@ -54,6 +54,15 @@ class Stack:
         names = ("product_s", "attention_s", "small_s", "attention_share", "host_s")
         return tuple(Constant(name, getattr(self, name), self.origin) for name in names)
 
+    @property
+    def of_one_machine(self) -> bool:
+        """What was measured on one machine says nothing of another."""
+        return True
+
+    def without(self, part: str) -> Stack | None:
+        """The same kernels under a graph, where a host starts them one by one now."""
+        return replace(self, host_s=0.0) if part == "host" and self.host_s else None
+
     def expect(self, deployment: Deployment, phase: Phase) -> Expected:
         """The time of one step: kernels at measured rates, their fixed costs, and the small kernels between them."""
         there = replace(deployment, machine=self.machine)
