@@ -295,7 +295,7 @@ def plan(what: str, *, ttft_s: float, tpot_s: float, users: int, on: Sequence[st
             wanted.append((asked_of, estimator(asked_of, load, name)[0]))
         except NoPath as reason:
             left.append((there.title, str(reason)))
-    return planned(wanted, Target(ttft_s, tpot_s, users), kept(load), what, left)
+    return planned(wanted, Target(ttft_s, tpot_s, users, load.prompt, load.output), kept(load), what, left)
 
 
 def best_machines(now: Deployment, goal: Goal) -> list[Machine]:

@@ -33,7 +33,7 @@ from rooflens.units import show
 HEADS = ("lever", "gain_floor", "gain_estimate", "stops_at", "memory", "usd", "flag")
 
 
-@click.command("advise", epilog="Example:  rooflens advise llama-3.1-8b --on a100-sxm4-80gb --batch 16 --engine vllm")
+@click.command("advise", epilog="Example:  rooflens advise llama-3.1-8b --on a100-sxm4-80gb --batch 16")
 @click.argument("model")
 @on
 @load_options

@@ -26,9 +26,7 @@ TIMES = {"tpot_s": 1.0, "tpot_ms": 1e-3, "tokens_per_s": 1.0}
 MOST_POINTS = 100_000
 
 
-@click.command(
-    "fit", epilog="Example:  rooflens fit mine.csv --model llama-3.1-8b --on h100-sxm5-80gb --engine vllm -o mine.json"
-)
+@click.command("fit", epilog="Example:  rooflens fit mine.csv --model llama-3.1-8b --on h100-sxm5-80gb")
 @click.argument("measurements", type=click.Path(path_type=Path))
 @click.option("--model", required=True, help="The model that was served.")
 @on

@@ -24,15 +24,13 @@ HEADS = ("machine", "layout", "devices", "batch", "tpot", "ttft", "limit", "hour
 SHOWN = 12
 
 
-@click.command(
-    "plan", epilog="Example:  rooflens plan llama-3.1-70b --ttft 1s --tpot 50ms --users 100 --prompt 1024 --output 512"
-)
+@click.command("plan", epilog="Example:  rooflens plan llama-3.1-8b --ttft 1s --tpot 50ms --users 100")
 @click.argument("model")
 @click.option("--ttft", required=True, help="Time to the first token that must hold, unloaded: 1s, 500ms.")
 @click.option("--tpot", required=True, help="Time per output token that must hold: 50ms.")
 @click.option("--users", type=click.IntRange(1, 1 << 20), required=True, help="Sequences in decode at the same time.")
-@click.option("--prompt", type=click.IntRange(1), required=True, help="Tokens of a request.")
-@click.option("--output", type=click.IntRange(1), required=True, help="Tokens of an answer.")
+@click.option("--prompt", type=click.IntRange(1), default=1024, show_default=True, help="Tokens of a request.")
+@click.option("--output", type=click.IntRange(1), default=512, show_default=True, help="Tokens of an answer.")
 @click.option("--on", "on", metavar="MACHINES", help="Machines to try, with commas (default: all with a price).")
 @click.option("--percentile", help="Refused: percentiles under load need a queueing model.")
 @format_options
@@ -77,7 +75,8 @@ def _seconds(text: str, name: str) -> float:
 def _shown(found: Plan, lang: str) -> Iterator[str]:
     wanted = found.target
     times = {"ttft": show(wanted.ttft_s, "s"), "tpot": show(wanted.tpot_s, "s")}
-    yield say("plan.title", lang, model=found.model, users=wanted.users, **times)
+    sizes = {"prompt": f"{wanted.prompt:g}", "output": f"{wanted.output:g}"}
+    yield say("plan.title", lang, model=found.model, users=wanted.users, **times, **sizes)
     if found.layouts:
         yield headed("plan", HEADS, [_row(layout, lang) for layout in found.layouts[:SHOWN]], lang)
     if len(found.layouts) > SHOWN:

@@ -65,9 +65,7 @@ def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, 
     return {name: parse(text, "B") for name, text in said if text}
 
 
-@click.command(
-    "predict", epilog="Example:  rooflens predict llama-3.1-8b --on h100-sxm5-80gb --prompt 1024 --output 512"
-)
+@click.command("predict", epilog="Example:  rooflens predict llama-3.1-8b --on h100-sxm5-80gb --batch 1:512")
 @click.argument("model")
 @on
 @load_options

@@ -20,11 +20,13 @@ UNLOADED = "one prompt alone, no queue: percentiles under load need a queueing m
 
 @record
 class Target:
-    """What must hold: seconds to the first token (unloaded) and a token, for so many users at once."""
+    """What must hold: seconds to the first token (unloaded) and a token, for so many users and such requests."""
 
     ttft_s: float
     tpot_s: float
     users: int
+    prompt: float
+    output: float
 
 
 @record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 EN: dict[str, str] = {
-    "plan.title": "{model} for {users} users at once, TTFT within {ttft}, TPOT within {tpot}: the cheapest first",
+    "plan.title": "{model} for {users} users at once, prompts of {prompt} and answers of {output} tokens, TTFT within {ttft}, TPOT within {tpot}: the cheapest first",
     "plan.machine": "machine",
     "plan.layout": "layout",
     "plan.devices": "devices",
@@ -21,7 +21,7 @@ EN: dict[str, str] = {
 }
 
 ES: dict[str, str] = {
-    "plan.title": "{model} para {users} usuarios a la vez, TTFT en {ttft}, TPOT en {tpot}: primero lo más barato",
+    "plan.title": "{model} para {users} usuarios a la vez, prompts de {prompt} y respuestas de {output} tokens, TTFT en {ttft}, TPOT en {tpot}: primero lo más barato",
     "plan.machine": "máquina",
     "plan.layout": "reparto",
     "plan.devices": "dispositivos",
@@ -39,7 +39,7 @@ ES: dict[str, str] = {
 }
 
 VI: dict[str, str] = {
-    "plan.title": "{model} cho {users} người dùng cùng lúc, TTFT trong {ttft}, TPOT trong {tpot}: rẻ nhất trước",
+    "plan.title": "{model} cho {users} người dùng cùng lúc, prompt {prompt} và trả lời {output} token, TTFT trong {ttft}, TPOT trong {tpot}: rẻ nhất trước",
     "plan.machine": "máy",
     "plan.layout": "bố trí",
     "plan.devices": "thiết bị",
