@@ -15,6 +15,7 @@ from rooflens import __version__, artefacts
 from rooflens.catalogue import accelerators
 from rooflens.cli import VERBS, _run
 from rooflens.errors import RooflensError
+from rooflens.units import show
 
 PLACE = "place llama-2-7b --on a100-sxm4-80gb"
 
@@ -84,6 +85,14 @@ def test_place_explains_rows_letters_ceilings_and_sources(run) -> None:
     out = run(f"{PLACE} --explain").out
     for said in ("B T K G W, B [S] K W -> B T K G P", "D=4096", "memory/main", "spec", "not_counted"):
         assert said in out
+
+
+def test_place_explains_the_best_sample_that_a_floor_counts_on(run) -> None:
+    told = run("place op:flops=1e9,bytes=1e9 --on measured:h200-sxm-141gb --math bf16 --explain")
+    read = artefacts.shipped("h200-sxm-141gb").machine("h200").memory("read")
+    best, median = show(read.best, "B/s"), show(read.value, "B/s")
+    assert f"memory/main/read {best}, its best sample (median {median}) (measured)" in told.out
+    assert f"over {best}" in told.out
 
 
 def test_an_override_is_assumed_and_repeated(run) -> None:

@@ -94,6 +94,26 @@ def test_evidence_names_artefact_keys_that_hold_its_values(profile: Profile, tmp
 
 
 @pytest.mark.usefixtures("no_drawing")
+def test_numbers_of_the_interpretation_are_those_of_the_keys_beside_them(profile: Profile, tmp_path: Path) -> None:
+    lab(request_to(tmp_path), profile, ignore)
+    text = (tmp_path / "interpretation.md").read_text(encoding="utf-8")
+
+    def at(quoted: str) -> float:
+        name, key = quoted.split(": ")
+        found = artefacts.read_json(tmp_path / name)
+        for step in re.findall(r"[a-z_]+|\d+", key):
+            found = found[int(step) if step.isdigit() else step]
+        return float(found)
+
+    ridge = re.search(r"ridge point at ([\d.]+) FLOP/B \(`(.+?)` / `(.+?)`\)", text)
+    slope = re.search(r"best sample of the read bandwidth, ([\d.]+) GB/s \(`(.+?)`\)", text)
+    assert ridge
+    assert slope
+    assert float(ridge[1]) == pytest.approx(at(ridge[2]) / at(ridge[3]), rel=0.01)
+    assert float(slope[1]) * 1e9 == pytest.approx(at(slope[2]), rel=1e-3)
+    assert all(at(key) > 0 for key in re.findall(r"`([a-z_]+\.json: [^`]+)`", text))
+
+
 def test_same_seed_gives_the_same_deterministic_evidence(profile: Profile, tmp_path: Path) -> None:
     assert deterministic(tmp_path / "a", profile) == deterministic(tmp_path / "b", measured(seed=2)) != []
 

@@ -140,7 +140,10 @@ def _used(answered: Answer) -> list[Ceiling]:
 
 def _ceiling(ceiling: Ceiling, lang: str) -> str:
     origin = word("origin", ceiling.origin, lang)
-    said = f"{ceiling.id} {show(ceiling.value, ceiling.unit)} ({origin})"
+    value = show(ceiling.floor_value, ceiling.unit)
+    if ceiling.best is not None:
+        value = say("place.best", lang, value=value, median=show(ceiling.value, ceiling.unit))
+    said = f"{ceiling.id} {value} ({origin})"
     return say("place.source", lang, ceiling=said, source=ceiling.source) if ceiling.source else said
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from rooflens.lab.across_table import across_table
 from rooflens.lab.choose import to_draw
 from rooflens.lab.gain_table import gain_table
-from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, memory_key, quoted, roof_key
+from rooflens.lab.keys import ATTENTION, BANDWIDTH, PEAKS, cell_key, floor_field, memory_key, quoted, roof_key
 from rooflens.lab.observe import Observation
 from rooflens.lab.pairing import Other, Pair, pairing
 from rooflens.lab.sections import share_of
 from rooflens.measure.run import slower_than_fp32
 from rooflens.present.retold import retold
 from rooflens.present.words import bare_intensity, say, share, word
+from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.place import ridge
 from rooflens.roofline.profile import AttentionPoint, Profile
 from rooflens.units import percent, show
@@ -27,7 +28,7 @@ def interpretation(profile: Profile, seen: Sequence[Observation], other: Other, 
     compared = _comparison(profile, seen, pair, other, lang) if isinstance(pair, Pair) else None
     paragraphs = [
         ("lab.products", _products(profile, seen, lang), unanswered),
-        ("lab.attention", _attention(seen, lang), unanswered),
+        ("lab.attention", _attention(profile, seen, lang), unanswered),
         ("lab.comparison", compared, pair if isinstance(pair, str) else ""),
     ]
     parts = [f"# {say('lab.title', lang, machine=profile.device.title)}", *_warnings(profile, lang)]
@@ -56,8 +57,7 @@ def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str |
     best, gemm = max(under_a_roof, key=lambda pair: pair[0].point.flops_per_s)
     dtype, path = gemm.dtype, gemm.path
     peak, roof = share_of(profile, path or "", dtype), machine.compute(dtype, path)
-    roof_at = roof_key(profile, path, dtype, f"{roof.mode}.{'value' if roof.best is None else 'best'}")
-    slope_at = memory_key(profile, machine.memory("read").id)
+    roof_at, slope = roof_key(profile, path, dtype, f"{roof.mode}.{floor_field(roof)}"), machine.memory("read")
     values = {
         "dtype": dtype,
         "rate": show(best.point.flops_per_s, "FLOP/s"),
@@ -65,7 +65,7 @@ def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str |
         "shape": f"{gemm.m} x {gemm.n} x {gemm.k}",
         "intensity": bare_intensity(best.point.intensity_flops_per_byte or 0.0),
         "ridge": bare_intensity(ridge(machine, dtype, path)),
-        "ridge_key": f"{quoted(PEAKS, roof_at)} / {quoted(BANDWIDTH, slope_at)}",
+        "ridge_key": f"{quoted(PEAKS, roof_at)} / {_slope_key(profile, slope)}",
         "share": share(best.point.share_of_peak),
         "roof": show(roof.floor_value, "FLOP/s"),
         "roof_key": quoted(PEAKS, roof_at),
@@ -74,6 +74,7 @@ def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str |
     if peak:
         share_key = quoted(PEAKS, roof_key(profile, path, dtype, "share_of_datasheet"))
         said = {
+            "burst_key": quoted(PEAKS, roof_key(profile, path, dtype, "burst.value")),
             "share": percent(peak[1]),
             "peak": show(peak[0].value, "FLOP/s"),
             "origin": word("origin", peak[0].origin, lang),
@@ -82,14 +83,20 @@ def _products(profile: Profile, seen: Sequence[Observation], lang: str) -> str |
     return " ".join([text, *(retold(slow, lang) for slow in slower_than_fp32(profile.ceilings))])
 
 
-def _attention(seen: Sequence[Observation], lang: str) -> str | None:
+def _slope_key(profile: Profile, slope: Ceiling) -> str:
+    return quoted(BANDWIDTH, memory_key(profile, slope.id, floor_field(slope)))
+
+
+def _attention(profile: Profile, seen: Sequence[Observation], lang: str) -> str | None:
     """Where decode attention lands, of the cells that are drawn: with the most and with the fewest bytes to read."""
     cells = [(o, o.attention) for o in to_draw(seen) if o.attention and o.attention.tokens == 1]
     if not cells:
         return None
     mine = [(o, cell) for o, cell in cells if cell.dtype == cells[0][1].dtype]
     mine.sort(key=lambda pair: float(pair[0].cost.bytes))
-    most, fewest = _numbers(*mine[-1], seen), _numbers(*mine[0], seen)
+    slope = profile.machine().memory("read")
+    read = {"slope": show(slope.floor_value, "B/s"), "slope_key": _slope_key(profile, slope)}
+    most, fewest = _numbers(*mine[-1], seen) | read, _numbers(*mine[0], seen) | read
     sentences = [
         say("lab.attention.text", lang, **most),
         say(f"lab.attention.{mine[-1][0].point.regime}", lang, **most),

@@ -28,9 +28,14 @@ def roof_key(profile: Profile, path: str | None, dtype: str, field: str) -> str:
     return f"roofs[{index}].{field}"
 
 
-def memory_key(profile: Profile, id: str) -> str:
-    """The key of the value of one memory ceiling in bandwidth.json."""
-    return f"ceilings[{[c.id for c in memories(profile)].index(id)}].value"
+def memory_key(profile: Profile, id: str, field: str = "value") -> str:
+    """The key of a field of one memory ceiling in bandwidth.json."""
+    return f"ceilings[{[c.id for c in memories(profile)].index(id)}].{field}"
+
+
+def floor_field(ceiling: Ceiling) -> str:
+    """The field of a ceiling that floors and shares count on: its best sample, where samples were kept."""
+    return "value" if ceiling.best is None else "best"
 
 
 def launch_key(profile: Profile, level: str) -> str:

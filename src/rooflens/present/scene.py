@@ -195,7 +195,9 @@ def _notes(machines: Sequence[Machine], points: Sequence[Point], lang: str) -> t
     absent = [f"{tag[m.name]}{c.dtype or c.level}" for m, c in lines if c.trusted and c.value == 0]
     off = [_clean(p.name) for p in points if not _drawable(p)]
     stuck = [_clean(p.name) for p in points if p.regime == "launch" and _drawable(p)]
-    notes = [say("note.share", lang, basis=_basis(machines, lang))] if points else []
+    sampled = any(c.best is not None for _, c in lines if c.kind == "compute")
+    share = "note.share.best" if sampled else "note.share"
+    notes = [say(share, lang, basis=_basis(machines, lang))] if points else []
     for key, names in (
         ("note.launch_bound", stuck), ("note.off_plot", off), ("note.no_path", absent), ("note.untrusted", doubted)
     ):  # fmt: skip

@@ -36,6 +36,7 @@ MESSAGES: dict[str, str] = {
     "key.power": "power roof{watts}: sustained",
     "key.link": "link slope (FLOP per link byte)",
     "note.share": "% = share of the {basis} compute roof of the operator's dtype",
+    "note.share.best": "% = share of the {basis} compute roof of the operator's dtype, at its best sample",
     "note.untrusted": "not drawn because not trusted: {names}",
     "note.no_path": "no such path: {names}",
     "note.off_plot": "not on a log plot (no FLOP or no bytes): {names}",

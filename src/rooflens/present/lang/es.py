@@ -35,6 +35,7 @@ MESSAGES: dict[str, str] = {
     "key.power": "techo de potencia{watts}: sostenido",
     "key.link": "pendiente del enlace (FLOP por byte)",
     "note.share": "% = parte del techo de cómputo (picos {basis}) del dtype del operador",
+    "note.share.best": "% = parte del techo de cómputo (picos {basis}) del dtype del operador, en su mejor muestra",
     "note.untrusted": "no dibujado por no ser fiable: {names}",
     "note.no_path": "sin esa vía: {names}",
     "note.off_plot": "fuera de un gráfico logarítmico (sin FLOP o sin bytes): {names}",

@@ -13,15 +13,15 @@ EN: dict[str, str] = {
     "lab.products.text": "The {dtype} product of {shape} runs at {rate} (from {rate_key}), {share} of the best measured "
     "{dtype} roof of {roof} ({roof_key}). Its intensity is {intensity} FLOP/B, far to the right of the ridge point at "
     "{ridge} FLOP/B ({ridge_key}), so arithmetic binds and not memory: every value loaded is used many times.",
-    "lab.products.peak": "The roof itself is {share} of the {peak} that clock and instruction set allow ({share_key}, origin: "
-    "{origin}).",
+    "lab.products.peak": "In a burst ({burst_key}) it gives {share} of the {peak} that clock and instruction set allow "
+    "({share_key}, origin: {origin}).",
     "lab.attention.text": "At S = {S} one token's {dtype} attention{which} needs {flops} ({flops_key}) and moves {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). It takes {time} ({time_key}): {rate} ({rate_key}), which is "
     "{share} of the {dtype} roof ({share_key}).",
-    "lab.attention.memory": "Memory binds: {bandwidth} ({bandwidth_key}), {reached} of what the "
-    "measured bandwidth allows ({reached_key}). More arithmetic would not help; fewer bytes would.",
-    "lab.attention.below-roof": "It lies below the slope: {reached} of what the measured bandwidth allows "
-    "({reached_key}), so the code is the first suspect and not the machine.",
+    "lab.attention.memory": "Memory binds: {bandwidth} ({bandwidth_key}), {reached} of what the best "
+    "sample of the read bandwidth, {slope} ({slope_key}), allows ({reached_key}). More arithmetic would not help; fewer bytes would.",
+    "lab.attention.below-roof": "It lies below the slope: {reached} of what the best sample of the read bandwidth, "
+    "{slope} ({slope_key}), allows ({reached_key}), so the code is the first suspect and not the machine.",
     "lab.attention.launch": "It is launch-bound: the same calls over a single cached token already cost {overhead} "
     "({overhead_key}), more than half of it, so neither arithmetic nor bandwidth sets the time.",
     "lab.attention.compute": "It is compute-bound here: this machine's arithmetic is slower than its memory at this "
@@ -61,15 +61,15 @@ ES: dict[str, str] = {
     "lab.products.text": "El producto {dtype} de {shape} corre a {rate} (de {rate_key}), {share} del mejor techo {dtype} "
     "medido, {roof} ({roof_key}). Su intensidad es {intensity} FLOP/B, muy a la derecha del ridge point en {ridge} FLOP/B "
     "({ridge_key}): limita la aritmética y no la memoria, porque cada valor cargado se usa muchas veces.",
-    "lab.products.peak": "El propio techo es {share} de los {peak} que permiten el reloj y el juego de instrucciones "
-    "({share_key}, origen: {origin}).",
+    "lab.products.peak": "En una ráfaga ({burst_key}) da {share} de los {peak} que permiten el reloj y el juego de "
+    "instrucciones ({share_key}, origen: {origin}).",
     "lab.attention.text": "Con S = {S}, la atención {dtype} de un token{which} necesita {flops} ({flops_key}) y mueve {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Tarda {time} ({time_key}): {rate} ({rate_key}), es decir "
     "{share} del techo {dtype} ({share_key}).",
-    "lab.attention.memory": "Limita la memoria: {bandwidth} ({bandwidth_key}), {reached} de lo que permite el ancho "
-    "de banda medido ({reached_key}). Más aritmética no ayudaría; menos bytes, sí.",
-    "lab.attention.below-roof": "Está por debajo de la pendiente: {reached} de lo que permite el ancho de banda medido "
-    "({reached_key}); el primer sospechoso es el código y no la máquina.",
+    "lab.attention.memory": "Limita la memoria: {bandwidth} ({bandwidth_key}), {reached} de lo que permite la mejor "
+    "muestra del ancho de banda de lectura, {slope} ({slope_key}) ({reached_key}). Más aritmética no ayudaría; menos bytes, sí.",
+    "lab.attention.below-roof": "Está por debajo de la pendiente: {reached} de lo que permite la mejor muestra del ancho de "
+    "banda de lectura, {slope} ({slope_key}) ({reached_key}); el primer sospechoso es el código y no la máquina.",
     "lab.attention.launch": "Está limitada por el lanzamiento: las mismas llamadas con un solo token en caché ya cuestan "
     "{overhead} ({overhead_key}), más de la mitad; ni la aritmética ni el ancho de banda fijan el tiempo.",
     "lab.attention.compute": "Aquí limita el cómputo: la aritmética de esta máquina es más lenta que su memoria a esta "
@@ -110,14 +110,15 @@ VI: dict[str, str] = {
     "lab.products.text": "Phép nhân {dtype} cỡ {shape} chạy ở {rate} (từ {rate_key}), bằng {share} của trần {dtype} tốt nhất "
     "đo được là {roof} ({roof_key}). Cường độ của nó là {intensity} FLOP/B, ở xa bên phải ridge point {ridge} FLOP/B "
     "({ridge_key}), nên giới hạn là số học chứ không phải bộ nhớ: mỗi giá trị nạp vào được dùng nhiều lần.",
-    "lab.products.peak": "Bản thân trần này bằng {share} của {peak} mà xung nhịp và tập lệnh cho phép ({share_key}, nguồn gốc: "
-    "{origin}).",
+    "lab.products.peak": "Khi chạy một loạt ngắn ({burst_key}), nó đạt {share} của {peak} mà xung nhịp và tập lệnh cho phép "
+    "({share_key}, nguồn gốc: {origin}).",
     "lab.attention.text": "Với S = {S}, attention {dtype} của một token{which} cần {flops} ({flops_key}) và chuyển {bytes} "
     "({bytes_key}), {intensity} FLOP/B ({intensity_key}). Nó mất {time} ({time_key}): {rate} ({rate_key}), tức {share} của "
     "trần {dtype} ({share_key}).",
-    "lab.attention.memory": "Bộ nhớ là giới hạn: {bandwidth} ({bandwidth_key}), {reached} của mức mà băng thông đo được "
-    "cho phép ({reached_key}). Thêm phép tính không giúp được; bớt byte thì có.",
-    "lab.attention.below-roof": "Nó nằm dưới đường dốc: {reached} của mức mà băng thông đo được cho phép ({reached_key}); "
+    "lab.attention.memory": "Bộ nhớ là giới hạn: {bandwidth} ({bandwidth_key}), {reached} của mức mà mẫu tốt nhất của băng thông "
+    "đọc, {slope} ({slope_key}), cho phép ({reached_key}). Thêm phép tính không giúp được; bớt byte thì có.",
+    "lab.attention.below-roof": "Nó nằm dưới đường dốc: {reached} của mức mà mẫu tốt nhất của băng thông đọc, {slope} "
+    "({slope_key}), cho phép ({reached_key}); "
     "nghi phạm đầu tiên là mã chứ không phải máy.",
     "lab.attention.launch": "Nó bị giới hạn bởi việc khởi chạy kernel: cùng những lời gọi ấy với một token trong cache đã tốn {overhead} "
     "({overhead_key}), hơn một nửa; cả số học lẫn băng thông đều không quyết định thời gian.",

@@ -38,6 +38,7 @@ EN: dict[str, str] = {
     "place.law": "floor of a kernel = largest of FLOPs / peak, bytes / bandwidth, link bytes / link rate; "
     "a step is their sum",
     "place.ceilings": "ceilings:",
+    "place.best": "{value}, its best sample (median {median})",
     "place.source": "{ceiling}, source: {source}",
 }
 
@@ -77,6 +78,7 @@ ES: dict[str, str] = {
     "place.law": "mínimo de un kernel = el mayor de FLOPs / pico, bytes / ancho de banda, bytes de enlace / tasa del "
     "enlace; un paso es su suma",
     "place.ceilings": "techos:",
+    "place.best": "{value}, su mejor muestra (mediana {median})",
     "place.source": "{ceiling}, fuente: {source}",
 }
 
@@ -116,5 +118,6 @@ VI: dict[str, str] = {
     "place.law": "tối thiểu của một kernel = số lớn nhất trong FLOPs / đỉnh, byte / băng thông, byte liên kết / tốc độ "
     "liên kết; một bước là tổng của chúng",
     "place.ceilings": "các trần:",
+    "place.best": "{value}, mẫu tốt nhất (trung vị {median})",
     "place.source": "{ceiling}, nguồn: {source}",
 }

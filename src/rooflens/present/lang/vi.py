@@ -35,6 +35,7 @@ MESSAGES: dict[str, str] = {
     "key.power": "trần công suất{watts}: duy trì",
     "key.link": "đường dốc liên kết (FLOP mỗi byte)",
     "note.share": "% = tỉ lệ so với trần tính toán (đỉnh {basis}) của dtype của toán tử",
+    "note.share.best": "% = tỉ lệ so với trần tính toán (đỉnh {basis}) của dtype của toán tử, theo mẫu tốt nhất",
     "note.untrusted": "không vẽ vì không đáng tin: {names}",
     "note.no_path": "không có đường này: {names}",
     "note.off_plot": "không vẽ được trên thang log (không FLOP hoặc không byte): {names}",
