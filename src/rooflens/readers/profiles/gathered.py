@@ -16,6 +16,10 @@ from rooflens.roofline.observed import Copy, Device, HostOp, Kernel, Observed, S
 
 MOST_KERNELS = 100_000
 MOST_HOST_OPS = 2000
+_ADVICE = {
+    "torch-trace": "no operators were recorded; profile the host too (activities CPU and CUDA), with record_shapes=True",
+    "": "it holds times alone; collect counters, or take a PyTorch trace with shapes",
+}
 COPIES = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "copy")
 
 
@@ -56,7 +60,7 @@ def observed(
         host_s=_host_s(columns),
         training=training,
         lost=lost,
-        warnings=(*faults, *_warnings(columns, kernels, ops, graph)),
+        warnings=(*faults, *_warnings(form, columns, kernels, ops, graph)),
     )
 
 
@@ -167,14 +171,14 @@ def _shown(name: object) -> str:
     return str(name)[:400].encode(errors="replace").decode()
 
 
-def _warnings(columns: Columns, kernels: Sequence[Kernel], ops: Ops, graph: Any) -> Iterator[str]:
+def _warnings(form: str, columns: Columns, kernels: Sequence[Kernel], ops: Ops, graph: Any) -> Iterator[str]:
     if not kernels:
         yield "no kernels are in it: only the host was profiled, so nothing can be placed on a device's roofline"
         return
     if len(ops.start) and not any(doing.shapes for doing in ops.doings):
         yield "no shapes were recorded, so FLOPs and bytes are unknown; profile with record_shapes=True"
     if not len(ops.start):
-        yield "no operators were recorded, so FLOPs and bytes are unknown; profile the host too, with shapes"
+        yield f"FLOPs and bytes are unknown: {_ADVICE.get(form, _ADVICE[''])}"
     replayed = int(graph.sum())
     if replayed:
         yield f"{replayed} kernels were replayed from graphs: the trace does not say their shapes"

@@ -1,0 +1,189 @@
+"""Serving benchmarks of vLLM and SGLang, as JSON or as the text they print: rates, and latencies with their definition.
+
+Rates are worked out again from the counts and the duration of the file; where it states another figure, the counts are
+believed and the difference is said.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rooflens.errors import BadFile
+from rooflens.readers.figures import finite, number
+from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
+
+FAR = 0.02
+LATENCIES = {
+    "ttft": "time to first token: from sending the request to its first output token, waiting in the queue included",
+    "tpot": "time per output token: (latency - time to first token) / (output tokens - 1) of each request",
+    "itl": "inter-token latency: between two pieces of the stream; a piece may hold several tokens (speculation), and "
+    "waits for other requests' prefills are in it",
+    "e2el": "end-to-end latency of a request",
+    "e2e_latency": "end-to-end latency of a request",
+}
+_RATES: tuple[tuple[str, str, str, Resource | None, str, tuple[str, ...]], ...] = (
+    ("decode", "output_tokens_per_s", "output_throughput", "memory",
+     "output tokens of all requests over the whole duration, prefills and waiting included", ("total_output_tokens",)),
+    ("prompt and output", "total_tokens_per_s", "total_token_throughput", "compute",
+     "prompt and output tokens over the whole duration: FLOPs follow from it, the speed of generation does not",
+     ("total_input_tokens", "total_output_tokens")),
+    ("prompt", "input_tokens_per_s", "input_throughput", None,
+     "prompt tokens over the whole duration; those found in a cache cost no FLOPs", ("total_input_tokens",)),
+    ("requests", "requests_per_s", "request_throughput", None, "finished requests over the whole duration",
+     ("completed",)),
+)  # fmt: skip
+_ALSO = {"total_throughput": "total_token_throughput", "successful_requests": "completed", "total_latency": "duration",
+         "elapsed_time": "duration", "requests_per_second": "request_throughput", "num_requests": "completed",
+         "tokens_per_second": "total_token_throughput", "total_num_tokens": "total_tokens"}  # fmt: skip
+_LATENCY = re.compile(r"(mean|median|std|p\d+(?:\.\d+)?)_(ttft|tpot|itl|e2el|e2e_latency)_ms")
+_KEPT = ("model_id", "backend", "endpoint_type", "dataset_name", "request_rate", "burstiness", "max_concurrency",
+         "num_prompts", "completed", "failed", "duration", "total_input_tokens", "total_output_tokens", "concurrency",
+         "random_input_len", "random_output_len", "accept_length", "max_concurrent_requests", "date")  # fmt: skip
+_TEXT = {
+    "successful requests": "completed", "failed requests": "failed", "benchmark duration (s)": "duration",
+    "total input tokens": "total_input_tokens", "total generated tokens": "total_output_tokens",
+    "request throughput (req/s)": "request_throughput", "output token throughput (tok/s)": "output_throughput",
+    "input token throughput (tok/s)": "input_throughput", "total token throughput (tok/s)": "total_token_throughput",
+    "backend": "backend", "traffic request rate": "request_rate", "max request concurrency": "max_concurrency",
+    "max reqeuest concurrency": "max_concurrency", "maximum request concurrency": "max_concurrency",
+    "concurrency": "concurrency", "accept length": "accept_length",
+}  # fmt: skip
+_LINE = re.compile(r"^\s*([A-Za-z0-9][^:]{1,60}?):\s+(\S.*?)\s*$")
+_TEXT_LATENCY = re.compile(r"(mean|median|std|p\d+(?:\.\d+)?) (ttft|tpot|itl|e2el|e2e latency) \(ms\)")
+
+
+def is_result(record: Mapping[str, Any]) -> bool:
+    """Whether this object is the result of a serving benchmark."""
+    keys = set(record)
+    return bool(keys & {"mean_ttft_ms", "output_throughput", "request_throughput", "requests_per_second"})
+
+
+def from_records(found: Iterable[Mapping[str, Any]], where: str, faults: Iterable[str] = ()) -> Observed:
+    """Results as JSON objects, one a run."""
+    points: list[BenchPoint] = []
+    warnings = list(faults)
+    tools = []
+    for record in found:
+        if is_result(record):
+            tools.append(_tool(record))
+            points += _points(_named(record), tools[-1], warnings)
+    if not points:
+        raise BadFile(where, ["it holds no result of a serving benchmark"])
+    return Observed(where, f"{tools[0]}-serving", points=tuple(points), warnings=tuple(dict.fromkeys(warnings)))
+
+
+def from_text(text: str, where: str) -> Observed:
+    """The block that the tools print at the end of a run; of several, all."""
+    runs: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        if "Serving Benchmark Result" in line:
+            runs.append({})
+        match = _LINE.match(line) if runs else None
+        key = _text_key(match[1].strip().lower()) if match else None
+        if match and key:
+            runs[-1].setdefault(key, match[2])
+    for run in runs:
+        run.setdefault("backend", "sglang" if "accept_length" in run or "input_throughput" in run else "vllm")
+    return from_records(runs, where)
+
+
+def _text_key(label: str) -> str | None:
+    latency = _TEXT_LATENCY.fullmatch(label)
+    if latency:
+        return f"{latency[1]}_{latency[2].replace(' ', '_')}_ms"
+    return _TEXT.get(label)
+
+
+def _tool(record: Mapping[str, Any]) -> str:
+    backend = str(record.get("backend", ""))
+    sglang = {"total_output_tokens_retokenized", "accept_length"} & set(record) or backend.startswith("sglang")
+    return "sglang" if sglang else "vllm"
+
+
+def _named(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with the names that its kind has in most versions."""
+    return {**{ours: record[theirs] for theirs, ours in _ALSO.items() if theirs in record}, **record}
+
+
+def _points(record: Mapping[str, Any], tool: str, warnings: list[str]) -> Iterator[BenchPoint]:
+    conditions = _conditions(record)
+    failed = finite(record.get("failed"))
+    if failed:
+        asked = finite(record.get("num_prompts")) or failed + (finite(record.get("completed")) or 0.0)
+        warnings.append(f"{failed:g} of {asked:g} requests failed; what is left is of those that finished")
+    for name, metric, key, resource, means, counts in _RATES:
+        stated, counted = number(record.get(key)), _counted(record, counts)
+        if stated is None and (counted is None or key == "input_throughput"):
+            continue
+        yield _rate(tool, (name, metric, key), (stated, counted), means, resource, conditions, warnings)
+    for key, value in record.items():
+        latency = _LATENCY.fullmatch(key)
+        if latency:
+            yield _latency(tool, latency, value, conditions)
+
+
+def _counted(record: Mapping[str, Any], counts: tuple[str, ...]) -> float | None:
+    """What was counted over the duration."""
+    duration, found = finite(record.get("duration")), [finite(record.get(count)) for count in counts]
+    there = [n for n in found if n is not None]
+    return sum(there) / duration if duration and len(there) == len(found) else None
+
+
+def _rate(
+    tool: str,
+    names: tuple[str, str, str],
+    values: tuple[float | None, float | None],
+    means: str,
+    resource: Resource | None,
+    conditions: Mapping[str, Condition],
+    warnings: list[str],
+) -> BenchPoint:
+    name, metric, key = names
+    stated, counted = values
+    notes: tuple[str, ...] = ()
+    if stated is not None and counted is not None and not abs(stated - counted) <= FAR * counted:
+        notes = (f"the file states {stated:g}; its counts over its duration are {counted:.4g}",)
+        warnings.append(
+            f"{key}: {stated:g} is stated, but the counts over the duration are {counted:.4g}; believed: counts"
+        )
+        stated = counted
+    value = stated if stated is not None else counted
+    if value is None or not math.isfinite(value):
+        return BenchPoint(tool, name, metric, None, means, resource, None, conditions, ("the file says no number",))
+    return BenchPoint(tool, name, metric, value, means, resource, None, conditions, notes)
+
+
+def _latency(tool: str, match: re.Match[str], value: Any, conditions: Mapping[str, Condition]) -> BenchPoint:
+    of, what = match[1], match[2]
+    found = number(value)
+    known = found is not None and math.isfinite(found)
+    resource: Resource | None = "memory" if what in ("tpot", "itl") else None
+    name = "e2e" if what.startswith("e2e") else what
+    return BenchPoint(
+        tool,
+        f"{name} {of}",
+        f"{name}_s",
+        found * 1e-3 if found is not None and known else None,
+        LATENCIES[what],
+        resource,
+        conditions={**conditions, "statistic": of},
+        notes=() if known else ("the file says no number",),
+    )
+
+
+def _conditions(record: Mapping[str, Any]) -> dict[str, Condition]:
+    """What the run was like; infinities as text, since no JSON holds them."""
+    out: dict[str, Condition] = {}
+    for key in _KEPT:
+        value = record.get(key)
+        found = number(value)
+        if isinstance(value, bool) or value is None or value == "":
+            continue
+        if found is not None and not math.isnan(found):
+            out[key] = found if math.isfinite(found) else "inf"
+        elif isinstance(value, str):
+            out[key] = value[:200]
+    return out

@@ -1,0 +1,23 @@
+"""One file of a profiler or a benchmark, of any kind that is known, as a record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from rooflens.readers.content import content
+from rooflens.roofline.observed import Observed
+
+
+def observed(path: Path) -> Observed:
+    """All that this file says, recognised by its content; gzipped or not.
+
+    Of a file that is cut off or damaged, what is whole, with a warning. Raises RooflensError in one sentence when
+    nothing is, or when no reader knows it.
+    """
+    from rooflens.readers import recognise
+
+    with content(path) as opened:
+        found = recognise.reader(opened)(opened)
+        faults = [fault for fault in opened.faults if fault not in found.warnings]
+    return replace(found, warnings=(*faults, *found.warnings)) if faults else found

@@ -1,0 +1,112 @@
+"""Which kind of file something is, by what is in it; its name says nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from rooflens.errors import RooflensError
+from rooflens.readers.benches import lenient, llama_bench, matmul_tests, memory_tests, nccl_tests, nvbandwidth, serving
+from rooflens.readers.content import Content
+from rooflens.readers.profiles import ncu, ncu_rep, ncu_table, nsys_sqlite, nsys_stats, rocprof, torch_trace
+from rooflens.roofline.observed import Observed
+
+Reader = Callable[[Content], Observed]
+PROFILES = ("Nsight Compute (CSV, .ncu-rep)", "PyTorch traces (.json, .json.gz)", "Nsight Systems (sqlite, stats)",
+            "rocprof (CSV)")  # fmt: skip
+BENCHES = ("llama-bench (JSON, CSV, markdown)", "vLLM and SGLang serving results (JSON, text)", "nccl-tests",
+           "nvbandwidth", "mamf-finder", "BabelStream")  # fmt: skip
+_TRACE = re.compile(r'"(traceEvents|deviceProperties|distributedInfo|ph)"\s*:')
+_JSON = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|$))')
+_MOST_JSON = 64 << 20
+_OTHERS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"Section: GPU Speed Of Light|Section: Command line profiler metrics"),
+     f"is what ncu prints for people; profile again with --csv --page raw, or {ncu.EXPORT}"),
+    (re.compile(r"^version https://git-lfs", re.MULTILINE), "is a pointer of Git LFS; fetch the file itself"),
+    (re.compile(r"<!DOCTYPE html|<html", re.IGNORECASE), "is a page of the web; download the file itself"),
+)  # fmt: skip
+
+
+def reader(content: Content) -> Reader:
+    """The reader of this file. Raises RooflensError, saying what is read, for a kind that nobody here knows."""
+    found = _binary(content) if not content.is_text or content.head.startswith("NVR") else None
+    found = found or (_json(content) if _JSON.match(content.head) else _text(content.head))
+    if found is None:
+        raise RooflensError(f"{content.where}{_why_not(content)}")
+    return found
+
+
+def _why_not(content: Content) -> str:
+    said = next((f" {why}" for pattern, why in _OTHERS if pattern.search(content.head)), None)
+    what = "is no profile or benchmark that is known here" if content.is_text else "is a binary file of another kind"
+    return said or f" {what}; read are: {', '.join((*PROFILES, *BENCHES))}"
+
+
+def _binary(content: Content) -> Reader | None:
+    raw = content.head.encode("latin-1", errors="replace")
+    if raw.startswith(ncu_rep.MAGIC):
+        return ncu_rep.report
+    if raw.startswith(nsys_sqlite.MAGIC):
+        return nsys_sqlite.database
+    if raw.startswith(b"PK\x03\x04"):
+        raise RooflensError(f"{content.where} is a zip archive; unpack it and name a file of it")
+    return None
+
+
+def _json(content: Content) -> Reader:
+    """A trace where the beginning looks like one, or it is too large for anything else."""
+    return torch_trace.trace if _TRACE.search(content.head) or content.size > _MOST_JSON else _small_json
+
+
+def _small_json(content: Content) -> Observed:
+    where = content.where
+    found, faults = lenient.values(_decoded(content), where)
+    records = lenient.records(found)
+    if any("nvbandwidth" in record for record in records):
+        return nvbandwidth.from_json(next(r for r in records if "nvbandwidth" in r), where)
+    if any(llama_bench.is_row(record) for record in records):
+        return llama_bench.from_records(records, where, faults)
+    if any(serving.is_result(record) for record in records):
+        return serving.from_records(records, where, faults)
+    raise RooflensError(
+        f"{where} is JSON of no profile or benchmark known here; read are: {', '.join(PROFILES + BENCHES)}"
+    )
+
+
+def _decoded(content: Content) -> str:
+    return content.whole(_MOST_JSON).decode(content.encoding, errors="replace")
+
+
+def _whole(read: Callable[[str, str], Observed]) -> Reader:
+    return lambda content: read(_decoded(content), content.where)
+
+
+def _lines(read: Callable[[Any, str], Observed]) -> Reader:
+    return lambda content: read(content.lines(), content.where)
+
+
+def _text(head: str) -> Reader | None:
+    """By headers and by lines that only one tool writes."""
+    lines = head.splitlines()
+    for is_header, found in ((ncu_table.is_header, _lines(ncu.csv)), (nsys_stats.is_header, _lines(nsys_stats.stats)),
+                             (rocprof.is_header, _lines(rocprof.csv))):  # fmt: skip
+        if any(is_header(line.strip()) for line in lines):
+            return found
+    known = next((found for pattern, found in _TEXTS if pattern.search(head)), None)
+    return known or (_lines(ncu.csv) if re.search(r"^==(PROF|ERROR)==", head, re.MULTILINE) else None)
+
+
+_TEXTS: tuple[tuple[re.Pattern[str], Reader], ...] = (
+    (re.compile(r"^device,.*\bHBMBw\b", re.MULTILINE), _whole(matmul_tests.rocm_roofs)),
+    (re.compile(r"^(\"?build_commit\"?|\"?build_number\"?),.*avg_ts", re.MULTILINE), _whole(llama_bench.from_csv)),
+    (re.compile(r"^\|.*\btest\b.*\|\s*t/s\s*\|", re.MULTILINE), _whole(llama_bench.from_markdown)),
+    (re.compile(r"Serving Benchmark Result"), _whole(serving.from_text)),
+    (re.compile(r"^#.*\balgbw\b.*\bbusbw\b", re.MULTILINE), _whole(nccl_tests.from_text)),
+    (re.compile(r"^nvbandwidth Version|^(memcpy|memory latency) .*\((GB/s|ns)\)", re.MULTILINE),
+     _whole(nvbandwidth.from_text)),
+    (re.compile(r"\bmamf_tflops\b"), _whole(matmul_tests.mamf_table)),
+    (re.compile(r"TFLOPS @ \d+x\d+x\d+"), _whole(matmul_tests.mamf_text)),
+    (re.compile(r"^BabelStream|^Function\s+Mi?Bytes/sec|^(phase,)?function,num_times|^Function\s+Best Rate",
+                re.MULTILINE), _whole(memory_tests.from_text)),
+)  # fmt: skip
