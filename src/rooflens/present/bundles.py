@@ -7,18 +7,20 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rooflens.present.palette import dtype_colour, marker
 from rooflens.present.scene import Scene, Spot
 from rooflens.records import record
 
 _NEAR_X, _NEAR_Y = 0.022, 0.03  # of the range: about one marker
 _WRAP = 40
 _STACK, _WIDE = 6, 66  # so many above one another stand in a column, each on one long line
+_LINES = 3  # labels with figures of their own that one place may carry
 _GLUE = "\u00a0"
 
 
 @record
 class Bundle:
-    """One label and the spots it speaks for (all of one machine and dtype, all measured or none)."""
+    """One label and the spots it speaks for (all of one machine and look, all measured or none)."""
 
     spots: tuple[Spot, ...]
     text: str
@@ -28,7 +30,7 @@ def bundles(scene: Scene) -> list[Bundle]:
     """The scene's spots, those on one place joined; findings stay alone unless they read the same."""
     groups: list[list[Spot]] = []
     for spot in scene.spots:
-        home = next((g for g in groups if _same(spot, g[0], scene)), None)
+        home = next((g for g in groups if _joins(spot, g, scene)), None)
         if home is None:
             groups.append([spot])
         else:
@@ -56,15 +58,30 @@ def _by(counts: Mapping[str, int], *, last: bool) -> str:
     return ("; " if apart else ", ").join(text.strip() for text in texts)
 
 
+def _joins(spot: Spot, group: Sequence[Spot], scene: Scene) -> bool:
+    return _same(spot, group[0], scene) and (len(group) < _LINES or all(_alike(spot, one) for one in group))
+
+
+def _alike(a: Spot, b: Spot) -> bool:
+    return a.point.dtype == b.point.dtype and _share(a) == _share(b)
+
+
 def _same(a: Spot, b: Spot, scene: Scene) -> bool:
-    if (a.machine, a.point.dtype, a.point.measured) != (b.machine, b.point.dtype, b.point.measured):
+    if (a.machine, *_looks(a), a.point.measured) != (b.machine, *_looks(b), b.point.measured):
         return False
     if (a.finding or b.finding) and a.label != b.label:
         return False
-    if a.label.rpartition(", ")[2] != b.label.rpartition(", ")[2]:
-        return False
     along, up = _apart(a.intensity, b.intensity, scene.intensities), _apart(a.rate, b.rate, scene.rates)
-    return along < _NEAR_X and up < _NEAR_Y
+    near = 1.0 if _alike(a, b) else 0.5  # what reads differently shares a label only where one marker hides the other
+    return along < near * _NEAR_X and up < near * _NEAR_Y
+
+
+def _looks(spot: Spot) -> tuple[str, str]:
+    return dtype_colour(spot.point.dtype), marker(spot.point.dtype)
+
+
+def _share(spot: Spot) -> str:
+    return spot.label.rpartition(", ")[2]
 
 
 def _stacked(spot: Spot, groups: Sequence[Sequence[Spot]], scene: Scene) -> bool:
@@ -78,6 +95,8 @@ def _apart(a: float, b: float, span: tuple[float, float]) -> float:
 
 def _text(group: Sequence[Spot], wide: int) -> str:
     names, _, shared = group[0].label.rpartition(", ")
+    if len({_share(s) for s in group}) > 1:
+        return "\n".join(_wrapped(s.label, wide) for s in sorted(group, key=lambda s: -s.rate))
     if len({s.label for s in group}) > 1:
         names = joined([s.label.rpartition(", ")[0] for s in group])
     elif len(group) > 1:

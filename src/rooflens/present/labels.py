@@ -17,6 +17,7 @@ from rooflens.records import record
 
 GAP = 5.0  # between any two texts
 REACH = 300.0
+THROUGH = 800.0  # the price of a leader through a text
 STACK = 15.0  # markers that stand one above another, within so many pixels, share a column of labels
 CROWDED = 3  # more labels than this without a place: polishing would not help
 _Option = tuple[float, float, Callable[[], list[Box]]]  # price, distance from the marker, one box a label
@@ -65,12 +66,12 @@ class Field:
     def clutter(self, box: Box, leader: Segment | None, mark: Box | None = None) -> float:
         """The price of what this label would cover or cross."""
         price = self.dear(box) + sum(cost for line, cost in self.lines if box.crossed(line))
-        price += 400.0 * sum(box.crossed(line) for line in self.leaders)
+        price += THROUGH * sum(box.crossed(line) for line in self.leaders)
         if leader is None:
             return price
         price += 80.0 * sum(crossing(leader, other) for other in self.leaders)
         price += 0.3 * sum(cost for line, cost in self.lines if crossing(leader, line))
-        price += 400.0 * sum(other.crossed(leader) for other in self.taken)
+        price += THROUGH * sum(other.crossed(leader) for other in self.taken)
         return price + 120.0 * sum(m.crossed(leader) for m in self.marks if mark is None or not m.hits(mark))
 
     def take(self, placed: Iterable[Placed]) -> None:
@@ -105,8 +106,8 @@ def place(labels: Sequence[Label], field: Field, first: Collection[int] = ()) ->
 
 
 def _order(group: Sequence[Label]) -> tuple[float, ...]:
-    """Large groups first, then from the top."""
-    return -len(group), -group[0].mark.y1, group[0].mark.x0, group[0].key
+    """Large groups first, then tall labels, then from the top."""
+    return -len(group), -round(group[0].height), -group[0].mark.y1, group[0].mark.x0, group[0].key
 
 
 def first_free(options: Iterable[tuple[float, Box]], field: Field) -> Box | None:

@@ -84,6 +84,7 @@ def paint(
     top = frame.y1 + size / 2
     centres = spread([y_of(row.lead) for row in rows], [size] * len(rows), frame.y0 + below, top)
     head = centres[0] + 1.6 * size
+    canvas.write("FLOP/s", x + 20, head, TextStyle(points, SOFT))
     for style, right, width in zip(COLUMNS, rights[1:], widths[1:], strict=True):
         canvas.write(_head(style, lang), right, head, TextStyle(points, SOFT, "right"))
         if style in STYLED:
@@ -101,7 +102,7 @@ def paint(
 
 
 def _widths(rows: Sequence[Rung], canvas: Canvas, points: float, lang: str) -> list[float]:
-    names = max(canvas.size(row.name, points)[0] for row in rows)
+    names = max(canvas.size(text, points)[0] for text in ("FLOP/s", *(row.name for row in rows)))
     cells = [
         max(canvas.size(text, points)[0] for text in (_head(style, lang), *(_cell(row, style) for row in rows)))
         for style in COLUMNS
