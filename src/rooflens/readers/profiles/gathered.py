@@ -16,10 +16,10 @@ from rooflens.roofline.observed import Copy, Device, HostOp, Kernel, Observed, S
 
 MOST_KERNELS = 100_000
 MOST_HOST_OPS = 2000
-_ADVICE = {
-    "torch-trace": "no operators were recorded; profile the host too (activities CPU and CUDA), with record_shapes=True",
-    "": "it holds times alone; collect counters, or take a PyTorch trace with shapes",
-}
+TORCH = "torch-trace"
+_NO_HOST = "no operators were recorded; profile the host too (activities CPU and CUDA), with record_shapes=True"
+_NO_SHAPES = "no shapes were recorded; profile with record_shapes=True"
+_TIMES_ALONE = "it holds times alone; collect counters, or take a PyTorch trace with shapes"
 COPIES = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "copy")
 
 
@@ -175,10 +175,9 @@ def _warnings(form: str, columns: Columns, kernels: Sequence[Kernel], ops: Ops, 
     if not kernels:
         yield "no kernels are in it: only the host was profiled, so nothing can be placed on a device's roofline"
         return
-    if len(ops.start) and not any(doing.shapes for doing in ops.doings):
-        yield "no shapes were recorded, so FLOPs and bytes are unknown; profile with record_shapes=True"
-    if not len(ops.start):
-        yield f"FLOPs and bytes are unknown: {_ADVICE.get(form, _ADVICE[''])}"
+    if not any(doing.shapes for doing in ops.doings):
+        why = _TIMES_ALONE if form != TORCH else _NO_SHAPES if len(ops.start) else _NO_HOST
+        yield f"FLOPs and bytes are unknown: {why}"
     replayed = int(graph.sum())
     if replayed:
         yield f"{replayed} kernels were replayed from graphs: the trace does not say their shapes"

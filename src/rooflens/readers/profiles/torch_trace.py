@@ -16,7 +16,7 @@ from rooflens.readers.figures import finite, whole
 from rooflens.readers.profiles import shapes
 from rooflens.readers.profiles.columns import MOST_KINDS, Columns, Kind
 from rooflens.readers.profiles.events import CHUNK, Events
-from rooflens.readers.profiles.gathered import observed
+from rooflens.readers.profiles.gathered import TORCH, observed
 from rooflens.readers.profiles.kernel_names import said
 from rooflens.roofline.observed import Device, Observed
 
@@ -46,7 +46,7 @@ def trace(content: Content) -> Observed:
     return observed(
         reader.columns,
         content.where,
-        "torch-trace",
+        TORCH,
         devices=tuple(_devices(events.facts.get("deviceProperties"))),
         rank=whole(distributed.get("rank")),
         world=whole(distributed.get("world_size")),
