@@ -33,9 +33,9 @@ def command(out: Path | None, lang: str, as_json: bool, **measuring: Any) -> Non
         if file and kept.profile:
             say(f"\nstopped; what was measured so far is in {_written(file, kept.profile, lang)}")
         raise
+    remember(profile)
     if file:
         _written(file, profile, lang)
-    remember(profile)
     emit(artefacts.to_json(profile, SCHEMA) if as_json else _shown(profile, lang))
 
 
