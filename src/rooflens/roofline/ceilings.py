@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Literal
 
 from rooflens.errors import NoPath
@@ -94,12 +95,17 @@ class Machine:
 
     def find(self, kind: Kind, **wanted: str | None) -> list[Ceiling]:
         """The trusted ceilings of this kind whose given fields match, fastest first."""
-        found = [
-            c
-            for c in self.ceilings
-            if c.kind == kind and c.trusted and all(getattr(c, k) == v for k, v in wanted.items() if v is not None)
-        ]
-        return sorted(found, key=lambda c: -c.floor_value)
+        asked = (kind, *wanted.items())
+        if asked not in self._found:
+            given = {name: value for name, value in wanted.items() if value is not None}
+            fitting = [c for c in self.ceilings if c.kind == kind and c.trusted and _matches(c, given)]
+            self._found[asked] = sorted(fitting, key=lambda c: -c.floor_value)
+        return [*self._found[asked]]
+
+    @cached_property
+    def _found(self) -> dict[tuple[object, ...], list[Ceiling]]:
+        """What `find` has found: every kernel asks for the same few."""
+        return {}
 
     def compute(self, dtype: str, path: str | None = None) -> Ceiling:
         """The compute roof of `dtype` (the faster path unless one is named). Raises NoPath, saying which kind of no."""
@@ -146,3 +152,7 @@ class Machine:
         if found[0].value <= 0:
             raise NoPath(f"{self.name} has no {what}" + (f" on its {path} units" if path else ""))
         return found[0]
+
+
+def _matches(ceiling: Ceiling, given: Mapping[str, str]) -> bool:
+    return all(getattr(ceiling, name) == value for name, value in given.items())
