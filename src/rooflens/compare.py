@@ -8,12 +8,11 @@ and the interval does not reach back to 1; ambiguous otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Literal
 
 from rooflens.records import html, record
 from rooflens.roofline.profile import AttentionPoint, Profile
-from rooflens.samples import median_interval
+from rooflens.samples import median, median_interval
 
 SCHEMA = "rooflens/diff/1"
 TOLERANCE = 0.05

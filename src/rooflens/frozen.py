@@ -153,7 +153,9 @@ class _Dataclass:
         def like(f: Field) -> Any:
             return dataclasses.field(**f.absent, metadata={"unit": f.unit} if f.unit else None)
 
-        twin = dataclasses.make_dataclass(cls.__name__, [(f.name, f.text, like(f)) for f in fields(cls)], init=False)
+        known = [(f.name, f.text, like(f)) for f in fields(cls)]
+        said = {"__doc__": cls.__doc__ or cls.__name__}  # without one, dataclasses would work out a signature
+        twin = dataclasses.make_dataclass(cls.__name__, known, namespace=said, init=False)
         cls.__dataclass_fields__ = twin.__dataclass_fields__  # type: ignore[attr-defined]
         return cls.__dataclass_fields__
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from math import comb
 
 CONFIDENCE = 0.95
 LEAST = 6  # fewer samples than this give no interval of 95 %
+
+
+def median(samples: Iterable[float]) -> float:
+    """The middle one, or the mean of the two in the middle. Raises ValueError when there is none.
+
+    As statistics.median, whose module loads fractions, decimals and random numbers.
+    """
+    ordered = sorted(samples)
+    if not ordered:
+        raise ValueError("the median of no samples")
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -7,13 +7,12 @@ on and how far held-out ones lay from it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 
 from rooflens.catalogue.store import DATA
 from rooflens.errors import BadFile, Unknown
-from rooflens.records import decode, record
+from rooflens.records import decode, field, record
 
 FOLDER = DATA / "calibrations"
 SCHEMA = "rooflens/calibration/1"

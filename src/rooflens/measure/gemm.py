@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, wrong_result
@@ -14,6 +12,7 @@ from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling, Mode
 from rooflens.roofline.place import BELOW_ROOF_SHARE
 from rooflens.roofline.profile import Device, Gate, GemmPoint
+from rooflens.samples import median
 from rooflens.units import percent, show
 
 THROTTLED = 0.95

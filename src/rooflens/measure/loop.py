@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from statistics import median
 
 from rooflens.measure.backend import Backend, Kernel, State
 from rooflens.measure.budget import Budget
 from rooflens.measure.gate import judge
 from rooflens.records import record
 from rooflens.roofline.profile import Gate
-from rooflens.samples import LEAST, median_interval
+from rooflens.samples import LEAST, median, median_interval
 
 LEAST_SAMPLES = 10
 MOST_IN_A_TURN = 500

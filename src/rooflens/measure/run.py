@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from statistics import median
 
 from rooflens.measure.again import confirmed
 from rooflens.measure.backend import Backend, Cannot
@@ -18,6 +17,7 @@ from rooflens.measure.options import Options, Progress, silent
 from rooflens.measure.stages import Stage, plan
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Gate, GemmPoint, Profile
+from rooflens.samples import median
 from rooflens.units import percent, show
 
 SLOWER = 0.9

@@ -8,12 +8,11 @@ outlier is heard less. Factors stay positive, so nothing that was monotone is lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from rooflens.errors import RooflensError
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.served import Served
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.units import show
 
 SCHEMA = "rooflens/calibrated/1"

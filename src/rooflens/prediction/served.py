@@ -10,7 +10,6 @@ The constants are fitted (catalogue.calibrations), each with a meaning; no figur
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from rooflens.arrays import Number, larger, smaller
@@ -21,7 +20,7 @@ from rooflens.operators.rows import Part
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.predicting import Expected
 from rooflens.prediction.record import Constant
-from rooflens.records import record
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.price import times
 from rooflens.workload import Operator, Phase, operators, prefill, suited

@@ -8,7 +8,6 @@ one by one. A host that starts each kernel is a clock of its own beside the devi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from statistics import median
 
 from rooflens.arrays import maximum
 from rooflens.errors import RooflensError
@@ -21,6 +20,7 @@ from rooflens.records import field, record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.price import Priced, price
 from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
+from rooflens.samples import median
 from rooflens.workload import Operator, Phase
 
 SMALL: Mapping[str, float] = {"rotary": 4, "activation": 2}  # kernels that such a row becomes; any other is one

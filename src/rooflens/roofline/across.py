@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from statistics import median
 
 from rooflens.records import record
+from rooflens.samples import median
 
 BEHIND = 0.95  # a device that stays under this share of the median is named
 

@@ -7,10 +7,9 @@ collected it: which counter to collect); absent, with the reason that the tool i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal
 
-from rooflens.records import record
+from rooflens.records import field, record
 
 Origin = Literal["counted", "shapes", "unknown"]
 Phase = Literal["forward", "backward", "optimizer"]

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from statistics import median
 from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
@@ -20,6 +19,7 @@ from rooflens.measure.backends.cpu_streams import Streams
 from rooflens.measure.backends.pool import Pool
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Device
+from rooflens.samples import median
 from rooflens.units import show
 
 TORCH_MISSING = "torch is not installed; pip install 'rooflens[torch]'"

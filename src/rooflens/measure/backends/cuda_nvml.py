@@ -7,11 +7,11 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from statistics import median
 from typing import Any
 
 from rooflens.measure.backend import State
 from rooflens.records import record
+from rooflens.samples import median
 
 POLL_S = 0.02
 MEGA = 1e6

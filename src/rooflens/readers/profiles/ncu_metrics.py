@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from rooflens.readers.figures import whole
 from rooflens.readers.profiles.kernel_names import said
 from rooflens.readers.profiles.ncu_table import Row, known, plain
+from rooflens.records import replace
 from rooflens.roofline.observed import Kernel, Launch, Unit
 
 SECTOR_BYTES = 32

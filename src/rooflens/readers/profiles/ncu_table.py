@@ -10,11 +10,10 @@ import csv
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 
 from rooflens.errors import BadFile
 from rooflens.readers.figures import number, unit, whole
-from rooflens.records import record
+from rooflens.records import field, record
 
 _PCT = ".avg.pct_of_peak_sustained_elapsed"
 # Labels of the details page, present and past, with the unit that tells two of one label apart.
