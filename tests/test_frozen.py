@@ -152,3 +152,9 @@ def test_a_default_that_all_records_would_share_is_refused():
             """A record with a list for all."""
 
             sizes: list[int] = []  # noqa: RUF012
+
+
+def test_what_dataclasses_asks_for_is_made_once_and_by_the_class_that_was_asked():
+    assert Pair.__dataclass_fields__ is Pair.__dataclass_fields__
+    assert [*Triple.__dataclass_fields__] == ["large", "small", "third"]
+    assert dataclasses.fields(Chip)[1].metadata == {"unit": "B"}

@@ -57,6 +57,50 @@ def test_import_rooflens_loads_nothing_heavy():
     assert set(done.stdout.split()) & set(DOORS) == set()
 
 
+# Modules of Python that take long to load, and parts of ours that answer other questions.
+SLOW = {
+    "asyncio", "csv", "dataclasses", "decimal", "difflib", "email", "fractions", "http", "importlib.metadata",
+    "importlib.resources", "logging", "multiprocessing", "random", "shutil", "socket", "statistics", "subprocess",
+    "tempfile", "tomllib", "unittest", "xml", "zipfile",
+}  # fmt: skip
+ELSEWHERE = {
+    *(f"rooflens.{floor}" for floor in ("lab", "measure", "readers", "present.canvas", "compare")),
+    *(f"rooflens.models.{family}" for family in ("gemma", "hybrids", "moe", "searched", "zamba")),
+    "rooflens.catalogue.ladder", "rooflens.catalogue.tables",
+}  # fmt: skip
+LOADED = """
+import sys
+sys.argv = ["rooflens", *sys.argv[1:]]
+from rooflens.__main__ import main
+try:
+    main()
+finally:
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "needed"),
+    [
+        ("--help", {"click", "shutil"}),  # click asks for the width of the terminal
+        ("place {} --json", {"click"}),
+        ("predict {} --json", {"click"}),
+    ],
+)
+def test_a_short_command_loads_nothing_that_it_does_not_need(line, needed):
+    asked = line.format("llama-2-7b --on a100-sxm4-80gb").split()
+    done = run(sys.executable, "-c", LOADED, *asked)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stderr.split()) & {*DOORS, *SLOW, *ELSEWHERE} == needed
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_records_take_field_and_replace_from_records_so_that_dataclasses_stays_away(path):
+    taken = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.ImportFrom) and n.module == "dataclasses"]
+    names = {alias.name for node in taken for alias in node.names}
+    assert path.name == "frozen.py" or not names or "dataclass" in names
+
+
 def test_imports_point_down_and_every_module_stands_on_a_floor():
     done = run(sys.executable, "-c", "from importlinter.cli import lint_imports_command as main; main()", "--no-cache")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from rooflens.readers.content import content
+from rooflens.records import replace
 from rooflens.roofline.observed import Observed
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from rooflens.errors import BadFile
 from rooflens.readers.figures import finite, unit, whole
@@ -12,6 +11,7 @@ from rooflens.readers.profiles.columns import Columns, Kind
 from rooflens.readers.profiles.gathered import observed
 from rooflens.readers.profiles.kernel_names import said
 from rooflens.readers.tables import tables
+from rooflens.records import replace
 from rooflens.roofline.observed import Copy, HostOp, Kernel, Launch, Observed, Span
 
 FORM = "nsys-stats"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rooflens.readers.profiles.kernel_names import said
+from rooflens.records import replace
 from rooflens.roofline.observed import Kernel, Unit
 
 LANES = 64  # of a wave, on the accelerators that have these counters

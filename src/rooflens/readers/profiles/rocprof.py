@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from rooflens.errors import BadFile
 from rooflens.readers.figures import finite, whole
@@ -17,6 +16,7 @@ from rooflens.readers.profiles.columns import Columns, Kind
 from rooflens.readers.profiles.gathered import observed
 from rooflens.readers.profiles.kernel_names import said
 from rooflens.readers.tables import tables
+from rooflens.records import replace
 from rooflens.roofline.observed import HostOp, Kernel, Launch, Observed
 
 FORM = "rocprof"
