@@ -80,7 +80,7 @@ def compose(
     ramps = tuple(s for i, m in enumerate(chosen) for s in _ramps(m, i, lang, alone=len(chosen) == 1))
     if not lines and not ramps:
         names = ", ".join(m.name for m in chosen)
-        raise RooflensError(f"{names}: no trusted compute roof or memory slope to draw; measure or give one with --on")
+        raise RooflensError(f"{names}: no trusted compute roof or memory slope to draw; measure again on an idle machine")
     spots = tuple(_spot(p, i, chosen[i], lang) for i, p in owned if _drawable(p))
     intensities, rates = _ranges(lines, ramps, spots)
     return Scene(
