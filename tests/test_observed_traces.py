@@ -208,7 +208,8 @@ def test_a_generated_kernel_has_bytes_and_no_flops(tmp_path):
 def test_a_trace_of_rocm_is_read_alike(tmp_path):
     name = "Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_SE"
     found = observed(tmp_path, trace(op("aten::mm", 0, 50, MM, ["c10::Half"] * 2),
-                                     launch(5, 2, 4, "hipExtModuleLaunchKernel"), kernel(name, 60, 10, corr=4)))  # fmt: skip
+                                     launch(5, 2, 4, "hipExtModuleLaunchKernel"),
+                                     kernel(name, 60, 10, corr=4)))  # fmt: skip
     assert found.kernels[0].flops == {"fp16": 2 * 512 * 4096 * 1024}
     assert found.kernels[0].accumulate == "fp32"
 
