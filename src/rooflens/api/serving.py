@@ -20,7 +20,6 @@ from rooflens.prediction.predicting import Estimator
 from rooflens.prediction.predicting import predict as foretell
 from rooflens.prediction.record import Prediction
 from rooflens.prediction.served import FAMILIES, GENERIC, Served
-from rooflens.prediction.stack import stack
 from rooflens.records import checked, decode, fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
@@ -194,6 +193,8 @@ def _stack(on: str, *, eager: bool) -> tuple[Estimator | None, tuple[str, ...]]:
     if profile is None:
         return None, ()
     try:
+        from rooflens.prediction.stack import stack
+
         return stack(profile, eager=eager), ()
     except RooflensError as reason:
         return None, (str(reason),)
