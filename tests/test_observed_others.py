@@ -198,8 +198,8 @@ V1 = """"Index","KernelName","gpu-id","queue-id","grd","wgr","BeginNs","EndNs","
 V2 = """Dispatch_ID,GPU_ID,Queue_ID,Grid_Size,Workgroup_Size,Kernel_Name,Start_Timestamp,End_Timestamp
 1,4,0,64,64,k(int),1000,1500
 """
-V3 = """"Kind","Agent_Id","Queue_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","Workgroup_Size_X",\
-"Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"
+V3 = """"Kind","Agent_Id","Queue_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp",\
+"Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"
 "KERNEL_DISPATCH","Agent 4",0,"k(int)",7,1000,1500,64,1,1,64,1,1
 """
 

@@ -88,9 +88,9 @@ def _as_record(cells: Mapping[str, str]) -> dict[str, Any]:
         "flash_attn": cells.get("fa"),
     }
     if known_size is not None and plain == "B":
-        out["model_size"] = known_size * bytes_each
+        out["model_size"] = round(known_size * bytes_each)
     if known_params is not None and letter.strip() in _LETTERS:
-        out["model_n_params"] = known_params * _LETTERS[letter.strip()]
+        out["model_n_params"] = round(known_params * _LETTERS[letter.strip()])
     return out
 
 

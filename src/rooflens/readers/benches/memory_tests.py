@@ -37,7 +37,7 @@ def _table(text: str) -> Iterator[BenchPoint]:
     size = _SIZE.search(text)
     amount = finite(size[2]) if size and size[1] == "Array size" else None
     if size and amount is not None:
-        shared["array_bytes"] = amount * unit(size[3])[0]
+        shared["array_bytes"] = round(amount * unit(size[3])[0])
     for line in text.splitlines():
         found = _LINE.match(line)
         if found:

@@ -34,7 +34,7 @@ def work(name: str, shapes: Any, types: Any, values: Any, item_bytes: int | None
     tensors = Tensors(tuple(shapes), tuple(types or ()), tuple(values or ()), item_bytes)
     try:
         found = rule(tensors)
-    except (TypeError, ValueError, IndexError, OverflowError):
+    except (TypeError, ValueError, LookupError, OverflowError):
         return None  # recorded otherwise than this operator is called: an older or newer form of it
     return found if found is None or found.bytes <= MOST else None
 
