@@ -37,8 +37,10 @@ JSON = st.recursive(
 CATEGORIES = st.sampled_from(["kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cpu_op", "user_annotation",
                               "python_function"])  # fmt: skip
 NAMES = st.sampled_from(["aten::mm", "nccl", "cudaLaunchKernel", "nn.Module: A"])
-ARGUMENTS = st.sampled_from(["correlation", "External id", "grid", "block", "Input Dims", "Input type", "device", "stream",
-                             "Concrete Inputs", "bytes", "Collective name", "In msg nelems", "graph node id"])  # fmt: skip
+ARGUMENTS = st.sampled_from([
+    "correlation", "External id", "grid", "block", "Input Dims", "Input type", "device", "stream", "Concrete Inputs",
+    "bytes", "Collective name", "In msg nelems", "graph node id",
+])  # fmt: skip
 TYPES = st.sampled_from(["float", "c10::BFloat16", "Scalar", "", "TensorList", "long int"])
 STATED = {key: NUMBERS | JSON for key in SERVED if key != "output_throughput"}
 EVENTS = st.fixed_dictionaries(

@@ -54,6 +54,11 @@ def _float(value: float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def shown(text: object, most: int = 400) -> str:
+    """Text that can be written again, and is not endless; half a character is shown as a question mark."""
+    return str(text)[:most].encode(errors="replace").decode()
+
+
 def finite(value: object, least: float = 0.0) -> float | None:
     """The number of a cell where it is finite and at least `least`; None for anything else."""
     found = number(value)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rooflens.errors import BadFile
-from rooflens.readers.figures import finite, number, unit, whole
+from rooflens.readers.figures import finite, number, shown, unit, whole
 from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
 
 TOOL = "llama-bench"
@@ -119,8 +119,12 @@ def _conditions(row: Mapping[str, Any]) -> dict[str, Condition]:
         value, count = row.get(key), whole(row.get(key)) if key.startswith("n_") else None
         if count is not None:
             out[key] = count
-        elif isinstance(value, (str, int, float, bool)) and value != "":
+        elif isinstance(value, bool):
             out[key] = value
+        elif isinstance(value, str) and value:
+            out[key] = shown(value)
+        elif (figure := finite(value)) is not None:
+            out[key] = figure
     for key, ours in (("model_size", "weight_bytes"), ("model_n_params", "params")):
         found = finite(row.get(key))
         if found is not None:

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from rooflens.errors import BadFile
-from rooflens.readers.figures import number
+from rooflens.readers.figures import number, shown
 from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
 
 TOOL = "nvbandwidth"
@@ -41,12 +41,12 @@ def _observed(points: tuple[BenchPoint, ...], where: str) -> Observed:
 
 
 def _case(case: Mapping[str, Any]) -> BenchPoint:
-    name, status = str(case.get("name", "(no name)"))[:200], str(case.get("status", ""))
+    name, status = shown(case.get("name", "(no name)")), shown(case.get("status", ""))
     matrix = case.get("bandwidth_matrix")
     if not isinstance(matrix, list):
-        why = str(case.get("error") or status or "no matrix")[:200]
-        return _point(name, str(case.get("bandwidth_description", "")), [], f"not measured: {why.lower()}")
-    return _point(name, str(case.get("bandwidth_description", "")), matrix)
+        why = shown(case.get("error") or status or "no matrix")
+        return _point(name, shown(case.get("bandwidth_description", "")), [], f"not measured: {why.lower()}")
+    return _point(name, shown(case.get("bandwidth_description", "")), matrix)
 
 
 def _text_cases(lines: Sequence[str]) -> Iterator[BenchPoint]:

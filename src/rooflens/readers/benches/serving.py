@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rooflens.errors import BadFile
-from rooflens.readers.figures import finite, number
+from rooflens.readers.figures import finite, number, shown
 from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
 
 FAR = 0.02
@@ -185,5 +185,5 @@ def _conditions(record: Mapping[str, Any]) -> dict[str, Condition]:
         if found is not None and not math.isnan(found):
             out[key] = found if math.isfinite(found) else "inf"
         elif isinstance(value, str):
-            out[key] = value[:200]
+            out[key] = shown(value)
     return out

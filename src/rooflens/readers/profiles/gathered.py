@@ -7,6 +7,7 @@ from typing import Any
 
 from rooflens.arrays import library
 from rooflens.errors import BadFile
+from rooflens.readers.figures import shown
 from rooflens.readers.profiles.columns import Columns, Kind
 from rooflens.readers.profiles.grouped import Group, groups
 from rooflens.readers.profiles.kernel_of import kernel_of
@@ -130,14 +131,14 @@ def _host_ops(ops: Ops) -> tuple[HostOp, ...]:
     calls = np.bincount(name, minlength=len(numbers))
     time = np.bincount(name, weights=ops.time[rows], minlength=len(numbers)) * MICRO
     own = np.bincount(name, weights=np.maximum(ops.time[rows] - inside, 0.0), minlength=len(numbers)) * MICRO
-    listed = [HostOp(_shown(n), int(calls[i]), float(time[i]), float(own[i])) for n, i in numbers.items()]
+    listed = [HostOp(shown(n), int(calls[i]), float(time[i]), float(own[i])) for n, i in numbers.items()]
     return tuple(sorted(listed, key=lambda op: -op.self_s)[:MOST_HOST_OPS])
 
 
 def _host_calls(columns: Columns) -> tuple[HostOp, ...]:
     names = columns.calls.values()
     listed = [
-        HostOp(_shown(names[number]), count, columns.call_time[number] * MICRO, columns.call_time[number] * MICRO)
+        HostOp(shown(names[number]), count, columns.call_time[number] * MICRO, columns.call_time[number] * MICRO)
         for number, count in columns.call_count.items()
     ]
     return tuple(sorted(listed, key=lambda call: -call.time_s)[:MOST_HOST_OPS])
@@ -150,7 +151,7 @@ def _spans(ops: Ops) -> tuple[Span, ...]:
     calls = np.bincount(ops.doing, minlength=len(ops.doings))
     time = np.bincount(ops.doing, weights=ops.time, minlength=len(ops.doings)) * MICRO
     listed = [
-        Span(_shown(doing.name), int(calls[number]), float(time[number]))
+        Span(shown(doing.name), int(calls[number]), float(time[number]))
         for number, doing in enumerate(ops.doings)
         if doing.what == "span"
     ]
@@ -165,10 +166,6 @@ def _host_s(columns: Columns) -> float | None:
         return None
     first = min(float(x.min()) for x in (starts, launches) if len(x))
     return (max(float(x.max()) for x in (starts + times, launches) if len(x)) - first) * MICRO
-
-
-def _shown(name: object) -> str:
-    return str(name)[:400].encode(errors="replace").decode()
 
 
 def _warnings(form: str, columns: Columns, kernels: Sequence[Kernel], ops: Ops, graph: Any) -> Iterator[str]:

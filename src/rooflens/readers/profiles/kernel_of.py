@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rooflens.readers import bus
-from rooflens.readers.figures import whole
+from rooflens.readers.figures import shown, whole
 from rooflens.readers.profiles.columns import Kind
 from rooflens.readers.profiles.grouped import Group
 from rooflens.readers.profiles.kernel_names import Said, said
@@ -87,14 +87,23 @@ def _operator(group: Group, around: Around, ops: Ops) -> Operator | None:
         return Operator(name, root=around.root, scope=around.scope, module=around.module, phase=around.phase)
     doing = ops.doings[group.doing]
     phase: Phase = around.phase or "forward"
-    types = tuple(str(t) for t in doing.types or ())
+    types = tuple(shown(t) for t in doing.types or ()) if isinstance(doing.types, (list, tuple)) else ()
     return Operator(
-        str(doing.name), _tuples(doing.shapes or ()), types, around.root, around.scope, around.module, phase
+        shown(doing.name),
+        _tuples(doing.shapes) if isinstance(doing.shapes, list) else (),
+        types,
+        around.root,
+        around.scope,
+        around.module,
+        phase,
     )
 
 
 def _tuples(found: Any) -> Any:
-    return tuple(_tuples(x) for x in found) if isinstance(found, (list, tuple)) else found
+    """Sizes, and lists of them; what is neither is a question mark."""
+    if isinstance(found, list):
+        return tuple(_tuples(x) for x in found[:1000])
+    return found if whole(found) is not None and type(found) is int else "?"
 
 
 def _missing(group: Group, kind: Kind, ops: Ops) -> dict[str, str]:
@@ -112,11 +121,11 @@ def _missing(group: Group, kind: Kind, ops: Ops) -> dict[str, str]:
     elif group.doing < 0:
         why = "the trace does not say which operator launched it; collect counters"
     elif group.work is not None:
-        why = f"it helps {ops.doings[group.doing].name}, whose work is counted at another kernel"
+        why = f"it helps {shown(ops.doings[group.doing].name)}, whose work is counted at another kernel"
     elif not ops.doings[group.doing].shapes:
         why = "no shapes were recorded: profile with record_shapes=True"
     else:
-        why = f"what {ops.doings[group.doing].name} asks for is not known from its shapes; collect counters"
+        why = f"what {shown(ops.doings[group.doing].name)} asks for is not known from its shapes; collect counters"
     return dict.fromkeys(("bytes", "flops", "vector_flops"), why[:300])
 
 
@@ -128,5 +137,6 @@ def _collective(kind: Kind, calls: int) -> Collective:
     item = _ITEM.get(dtype.lower()) if isinstance(dtype, str) else None
     values, n = whole(count), whole(ranks)
     message = float(values) * item * calls if values is not None and item is not None else None
-    format_ = dtype if isinstance(dtype, str) else None
-    return Collective(operation, message, n, bus.bus_factor(operation, n), format_, str(group) if group else None)
+    said_dtype = shown(dtype) if isinstance(dtype, str) else None
+    said_group = shown(group) if group else None
+    return Collective(operation, message, n, bus.bus_factor(operation, n), said_dtype, said_group)

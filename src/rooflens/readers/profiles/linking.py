@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rooflens.arrays import library
+from rooflens.readers.figures import shown
 from rooflens.readers.profiles.columns import Columns, Doing
 from rooflens.roofline.observed import Phase
 
@@ -177,7 +178,7 @@ def find(keys: Any, wanted: Any) -> Any:
 
 
 def _name(doing: Doing) -> str:
-    return doing.name[:400].encode(errors="replace").decode() if isinstance(doing.name, str) else "(no name)"
+    return shown(doing.name) if isinstance(doing.name, str) else "(no name)"
 
 
 @lru_cache(maxsize=65536)

@@ -12,7 +12,7 @@ from typing import Any
 
 from rooflens.errors import BadFile
 from rooflens.readers.content import Content
-from rooflens.readers.figures import finite, whole
+from rooflens.readers.figures import finite, shown, whole
 from rooflens.readers.profiles import shapes
 from rooflens.readers.profiles.columns import MOST_KINDS, Columns, Kind
 from rooflens.readers.profiles.events import CHUNK, Events
@@ -201,7 +201,7 @@ def _sizes(found: Any) -> tuple[int, ...]:
 def _text(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError("no name")
-    return name[:4000].encode(errors="replace").decode()
+    return shown(name, 4000)
 
 
 @lru_cache(maxsize=4096)
@@ -216,7 +216,7 @@ def _devices(found: Any) -> Iterator[Device]:
             capability = [whole(facts.get(f"compute{part}")) for part in ("Major", "Minor")]
             name = facts.get("name")
             yield Device(
-                name[:200] if isinstance(name, str) else None,
+                shown(name) if isinstance(name, str) else None,
                 whole(facts.get("id")),
                 f"{capability[0]}.{capability[1]}" if None not in capability else None,
                 whole(facts.get("numSms", facts.get("multiProcessorCount"))),
