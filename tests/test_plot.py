@@ -234,6 +234,15 @@ def test_a_launch_cap_is_flops_over_launch_time_where_it_is_below_the_roof():
     assert second.cap is None  # 1e9 / 2.1e-6 = 476 TFLOP/s
 
 
+def test_a_launch_floor_that_caps_no_point_is_said_below():
+    small = point(CPU, "small", "fp32", 0.5, 1e6, flops=1e4)
+    large = point(CPU, "large", "fp32", 0.5, 14e9, flops=1e9)
+    said = "launch floor 2.1 us a kernel: it caps no point here"
+    assert said in compose(CPU, [large]).notes
+    assert said not in compose(CPU, [small, large]).notes
+    assert not any("launch floor" in note for note in compose(A100, [point(A100, "GEMM", "fp16", 1)]).notes)
+
+
 def test_points_without_a_place_on_a_log_plot_are_named_below_it():
     still = dataclasses.replace(point(A100, "look-up", "fp16", 1), intensity_flops_per_byte=None)
     scene = compose(A100, [still])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from rooflens.errors import RooflensError
 from rooflens.present.retold import retold
@@ -12,6 +12,7 @@ from rooflens.present.words import excess, is_finding, say, share
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.points import Point
+from rooflens.units import show
 
 MOST_MACHINES = 5
 Points = Sequence[Point] | Mapping[str, Sequence[Point]]
@@ -80,15 +81,18 @@ def compose(
     ramps = tuple(s for i, m in enumerate(chosen) for s in _ramps(m, i, lang, alone=len(chosen) == 1))
     if not lines and not ramps:
         names = ", ".join(m.name for m in chosen)
-        raise RooflensError(f"{names}: no trusted compute roof or memory slope to draw; measure again on an idle machine")
+        raise RooflensError(
+            f"{names}: no trusted compute roof or memory slope to draw; measure again on an idle machine"
+        )
     spots = tuple(_spot(p, i, chosen[i], lang) for i, p in owned if _drawable(p))
     intensities, rates = _ranges(lines, ramps, spots)
+    launch_s = max((_launch_s(m) for m in chosen), default=0.0)
     return Scene(
         chosen, lines, ramps, spots, intensities, rates, lang,
         title or say("plot.title", lang, machine=say("plot.versus", lang).join(m.title for m in chosen)),
         _subtitle(chosen, lines, [p for _, p in owned], lang),
-        _notes(chosen, [p for _, p in owned], lang),
-        max((_launch_s(m) for m in chosen), default=0.0),
+        (*_notes(chosen, [p for _, p in owned], lang), *_uncapped(launch_s, spots, lang)),
+        launch_s,
     )  # fmt: skip
 
 
@@ -152,6 +156,12 @@ def _launch_s(machine: Machine) -> float:
 def _clean(name: str, most: int = 66) -> str:
     text = " ".join("".join(c if c.isprintable() else " " for c in name).split())
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _uncapped(launch_s: float, spots: Sequence[Spot], lang: str) -> Iterator[str]:
+    """The launch floor in words, where it caps no point and so is not drawn."""
+    if launch_s > 0 and not any(spot.cap for spot in spots):
+        yield say("note.launch_floor", lang, time=show(launch_s, "s", 2))
 
 
 def _ranges(

@@ -41,6 +41,7 @@ MESSAGES: dict[str, str] = {
     "note.no_path": "no such path: {names}",
     "note.off_plot": "not on a log plot (no FLOP or no bytes): {names}",
     "note.unnamed": "without room at their lines: {names}",
+    "note.launch_floor": "launch floor {time} a kernel: it caps no point here",
     "note.launch_bound": "launch-bound, whatever the slope says: {names}",
     "note.more": "{names} and {count} more",
     # sentences

@@ -40,6 +40,7 @@ MESSAGES: dict[str, str] = {
     "note.no_path": "sin esa vía: {names}",
     "note.off_plot": "fuera de un gráfico logarítmico (sin FLOP o sin bytes): {names}",
     "note.unnamed": "sin sitio junto a su línea: {names}",
+    "note.launch_floor": "lanzar un kernel cuesta {time}: aquí no limita ningún punto",
     "note.launch_bound": "limitado por el lanzamiento, diga lo que diga la pendiente: {names}",
     "note.more": "{names} y {count} más",
     "bound.compute": "el cómputo",

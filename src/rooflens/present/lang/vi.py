@@ -40,6 +40,7 @@ MESSAGES: dict[str, str] = {
     "note.no_path": "không có đường này: {names}",
     "note.off_plot": "không vẽ được trên thang log (không FLOP hoặc không byte): {names}",
     "note.unnamed": "không đủ chỗ bên đường: {names}",
+    "note.launch_floor": "sàn khởi chạy {time} mỗi kernel: ở đây không giới hạn điểm nào",
     "note.launch_bound": "bị giới hạn bởi khởi chạy, bất kể đường dốc: {names}",
     "note.more": "{names} và {count} mục nữa",
     "bound.compute": "tính toán",
