@@ -55,6 +55,15 @@ def test_a_ceiling_of_one_profile_only_is_said() -> None:
     assert compare(profile(1), empty).changes[0].outcome == "only in old"
 
 
+def test_a_note_names_a_dozen_of_many_and_no_change_to_what_is_not_known() -> None:
+    old = profile(100)
+    many = tuple(replace(old.ceilings[0], id=f"memory/L{n}/read") for n in range(30))
+    new = replace(old, ceilings=(*old.ceilings, *many), device=replace(old.device, threads=2, driver="580"))
+    found = compare(old, new)
+    assert found.notes[-1].endswith(" memory/L10/read, memory/L11/read, ... (30)")
+    assert not any("None" in note for note in found.notes)
+
+
 def test_what_only_one_has_makes_the_verdict_ambiguous_at_best() -> None:
     old = profile(100)
     more = replace(old.ceilings[0], id="memory/L3/read", level="L3")

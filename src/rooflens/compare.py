@@ -16,6 +16,7 @@ from rooflens.samples import median, median_interval
 
 SCHEMA = "rooflens/diff/1"
 TOLERANCE = 0.05
+MOST_NAMES = 12  # in a note; the changes hold all of them
 UNSAID = "its profile does not say why"
 
 Outcome = Literal["same", "faster", "slower", "ambiguous", "only in old", "only in new"]
@@ -136,7 +137,8 @@ def _alone(changes: Sequence[Change]) -> Iterator[str]:
     for where in ALONE:
         ids = [c.id for c in changes if c.outcome == where]
         if ids:
-            yield f"{where}, so not judged: {', '.join(ids)}"
+            more = f", ... ({len(ids)})" if len(ids) > MOST_NAMES else ""
+            yield f"{where}, so not judged: {', '.join(ids[:MOST_NAMES])}{more}"
 
 
 def _notes(old: Profile, new: Profile) -> Iterator[str]:
@@ -144,5 +146,5 @@ def _notes(old: Profile, new: Profile) -> Iterator[str]:
         yield f"two different devices: {old.device.name} and {new.device.name}"
     for what in ("blas_kernel", "blas_version", "threads", "driver"):
         before, after = getattr(old.device, what), getattr(new.device, what)
-        if before != after:
+        if before != after and None not in (before, after):
             yield f"{what.replace('_', ' ')} changed from {before} to {after}"
