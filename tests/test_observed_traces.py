@@ -233,7 +233,7 @@ def test_of_a_trace_that_is_cut_off_what_is_whole_is_read(tmp_path):
     begins = text.index('{\n   "ph"', text.index('"b"') - 60)
     found = observed(tmp_path, text[: text.index('"b"') + 1])
     assert [k.name for k in found.kernels] == ["a"]
-    assert found.warnings[0] == f"is cut off at byte {begins}; the 1 events before it were read"
+    assert found.warnings[0] == f"is cut off at byte {begins}; what is before it was read"
 
 
 def test_of_a_gzip_file_that_is_cut_off_too(tmp_path):
@@ -293,6 +293,50 @@ def test_a_deep_nest_stops_at_the_event_it_is_in(tmp_path):
     found = observed(tmp_path, f'{{"traceEvents": [{json.dumps(kernel("a", 0, 10))}, {{"args": {deep}')
     assert [k.name for k in found.kernels] == ["a"]
     assert found.warnings
+
+
+def large(events, **facts):
+    """A trace of this many events, each with its operator and launch."""
+    names = [f"void elementwise_kernel<{i}, Functor<float>>(int)" for i in range(50)]
+    lines = (
+        event
+        for i in range(events // 3)
+        for event in (op("aten::mul", 25 * i, 20, [[64, 64], [64, 64]], ext=i), launch(25 * i + 5, 2, i),
+                      kernel(names[i % 50], 25 * i + 12, 3, corr=i, ext=i))
+    )  # fmt: skip
+    return trace(*lines, **facts)
+
+
+def test_two_processes_read_what_one_reads(tmp_path, monkeypatch):
+    from rooflens.readers.profiles import beside, events, torch_trace
+
+    text = large(3000, deviceProperties=[{"id": 0, "name": "A card"}])
+    monkeypatch.setattr(events, "CHUNK", 4096)
+    monkeypatch.setattr(torch_trace, "CHUNK", 4096)
+    alone = observed(tmp_path, text)
+    monkeypatch.setattr(beside, "LEAST_BYTES", 0)
+    monkeypatch.setattr(beside, "LEAST_PACKED_BYTES", 0)
+    monkeypatch.setattr(beside.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    for data in (text, packed(text.encode())):
+        together = observed(tmp_path, data)
+        assert {(k.name, k.calls, k.time_s, k.bytes) for k in together.kernels} == {
+            (k.name, k.calls, k.time_s, k.bytes) for k in alone.kernels
+        }
+        assert (together.devices, together.host_ops) == (alone.devices, alone.host_ops)
+        assert together.timelines[0].host_s == pytest.approx(alone.timelines[0].host_s)
+    half = observed(tmp_path, text[: len(text) // 2])
+    assert sum(k.calls for k in half.kernels) == pytest.approx(500, abs=2)
+    assert "cut off" in half.warnings[0]
+
+
+def test_when_the_other_process_fails_one_reads_alone(tmp_path, monkeypatch):
+    from rooflens.readers.profiles import beside, torch_trace
+
+    monkeypatch.setattr(torch_trace, "CHUNK", 4096)
+    monkeypatch.setattr(beside, "LEAST_BYTES", 0)
+    monkeypatch.setattr(beside.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(beside, "_PROGRAM", "import sys; sys.exit(3)")
+    assert sum(k.calls for k in observed(tmp_path, large(3000)).kernels) == 1000
 
 
 @pytest.mark.slow

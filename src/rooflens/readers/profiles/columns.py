@@ -150,3 +150,45 @@ class Columns:
         for column in starts:
             np.subtract(column, first, out=column)
         return gone
+
+    def handed(self) -> tuple[dict[str, Any], list[memoryview]]:
+        """All of it in plain types, and the columns as they lie in memory."""
+        plain = {
+            "kinds": [tuple(kind) for kind in self.kinds.values()],
+            "doings": self.doings.values(),
+            "threads": self.threads.values(),
+            "calls": self.calls.values(),
+            "copied": self.copied,
+            "call_count": self.call_count,
+            "call_time": self.call_time,
+            "folded": self.folded,
+        }
+        return plain, [memoryview(column).cast("B") for table in self._tables() for column in table.columns]
+
+    def merge(self, found: dict[str, Any], parts: Sequence[bytes]) -> None:
+        """Adds what another process handed over."""
+        np = library()
+        renamed = {
+            "kind": [self.kind_of(Kind(*kind)) for kind in found["kinds"]],
+            "doing": [self.doings(doing) for doing in found["doings"]],
+            "thread": [self.threads(thread) for thread in found["threads"]],
+            "call": [self.calls(call) for call in found["calls"]],
+        }
+        self.folded = self.folded or found["folded"]
+        for number, moved in found["copied"].items():
+            kind = renamed["kind"][number]
+            self.copied[kind] = self.copied.get(kind, 0.0) + moved
+        for number, count in found["call_count"].items():
+            call = renamed["call"][number]
+            self.call_count[call] = self.call_count.get(call, 0) + count
+            self.call_time[call] = self.call_time.get(call, 0.0) + found["call_time"][number]
+        places = [None, None, "kind", None, None, None, None, "thread", "call", None, None, "thread", "doing", None]
+        columns = [column for table in self._tables() for column in table.columns]
+        for column, part, place in zip(columns, parts, places, strict=True):
+            if place is None:
+                column.frombytes(part)
+            elif part:
+                column.frombytes(np.array(renamed[place], dtype="i4")[np.frombuffer(part, dtype="i4")].tobytes())
+
+    def _tables(self) -> tuple[Table, Table, Table]:
+        return self.ran, self.launches, self.ops

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rooflens.errors import BadFile
@@ -29,9 +29,12 @@ class _Cut(Exception):
 
 
 class Events:
-    """Reads a trace once. After `batches`: the `facts` beside the events, how many events were `lost`, `faults`."""
+    """Reads a trace once. After `batches`: the `facts` beside the events, how many events were `lost`, `faults`.
 
-    def __init__(self, chunks: Iterable[str], where: str) -> None:
+    elsewhere: takes the text of several events off our hands where it says so; these are not among those `read`.
+    """
+
+    def __init__(self, chunks: Iterable[str], where: str, elsewhere: Callable[[str], bool] | None = None) -> None:
         self.where = where
         self.facts: dict[str, Any] = {}
         self.faults: list[str] = []
@@ -40,6 +43,7 @@ class Events:
         self._chunks = iter(chunks)
         self._text, self._at, self._before = "", 0, 0
         self._ended = False
+        self._elsewhere = elsewhere
 
     def batches(self) -> Iterator[list[Any]]:
         """The events, in lists. Raises BadFile when the text is no trace at all."""
@@ -60,7 +64,7 @@ class Events:
 
     def _where_cut(self, why: str) -> str:
         before = self._before + _bytes(self._text[: self._at])
-        return f"{why or 'is cut off'} at byte {before}; the {self.read} events before it were read"
+        return f"{why or 'is cut off'} at byte {before}; what is before it was read"
 
     def _more(self) -> bool:
         """Whether there was more text to take in; what was used is let go."""
@@ -121,6 +125,9 @@ class Events:
         """The events up to the end of the array, as many at a time as the text at hand holds."""
         while self._peek() != "]":
             cut = self._last_whole()
+            if cut > self._at and self._elsewhere and self._elsewhere(self._text[self._at : cut]):
+                self._at = cut
+                continue
             events = self._decoded(cut) if cut > self._at else None
             if events is None:
                 events = self._one_by_one()

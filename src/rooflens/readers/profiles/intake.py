@@ -1,0 +1,177 @@
+"""Events of a PyTorch trace into columns: what is done for each event is little, since there are millions."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from marshal import dumps
+from typing import Any
+
+from rooflens.readers.figures import finite, shown, whole
+from rooflens.readers.profiles import shapes
+from rooflens.readers.profiles.columns import MOST_KINDS, Columns, Kind
+from rooflens.readers.profiles.kernel_names import said
+
+MODULE = "nn.Module: "
+_COPY = re.compile(r"\b(HtoD|DtoH|DtoD|PtoP|HtoH)\b")
+_STARTS = re.compile(r"launch|memcpy|memset|enqueue", re.IGNORECASE)
+_NUMBERED = re.compile(r"#?\d+$")
+_Take = Callable[[dict[str, Any]], None]
+
+
+@contextmanager
+def not_collecting() -> Iterator[None]:
+    """Events hold no circles: looking for some would take a third of the time of reading them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+class Intake:
+    """Takes events in. refused: how many of ours hold no time or name that can be used."""
+
+    def __init__(self) -> None:
+        self.columns = Columns()
+        self.refused = 0
+        self._kinds: dict[Any, int] = {}
+        self._doings: dict[bytes, int] = {}
+        self._ran: list[tuple[Any, ...]] = []
+        self._launches: list[tuple[Any, ...]] = []
+        self._ops: list[tuple[Any, ...]] = []
+        kernel, host = self._kernel, self._host
+        self._by_category: dict[Any, _Take] = {
+            "kernel": kernel, "Kernel": kernel, "gpu_memcpy": self._copy, "gpu_memset": self._copy,
+            "Memcpy": self._copy, "Memset": self._copy, "cpu_op": self._op, "Operator": self._op,
+            "user_annotation": self._span, "python_function": self._module, "cuda_runtime": host, "cuda_driver": host,
+            "hip_runtime": host, "hip_driver": host, "xpu_runtime": host, "Runtime": host,
+        }  # fmt: skip
+
+    def take(self, events: Iterable[Any]) -> None:
+        """Takes in a batch. What is no event of ours is passed over; what is broken is counted."""
+        take_of = self._by_category.get
+        for event in events:
+            try:
+                take = take_of(event.get("cat"))
+                if take is not None:
+                    take(event)
+            except _BROKEN:
+                self.refused += 1
+        columns = self.columns
+        for table, rows in ((columns.ran, self._ran), (columns.launches, self._launches), (columns.ops, self._ops)):
+            self.refused += table.extend(rows)
+            rows.clear()
+
+    def _kernel(self, event: dict[str, Any]) -> None:
+        args = event.get("args") or _NOTHING
+        get = args.get
+        grid, block = get("grid"), get("block")
+        key: Any = (event["name"], get("device"), event.get("pid"), get("stream"), grid and (*grid,),
+               block and (*block,),
+               get("registers per thread"), get("shared memory"), get("graph node id") or get("graph id"))  # fmt: skip
+        if "Collective name" in args:
+            key = (*key, *(get(name) for name in _MESSAGE))
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self.columns.kind_of(_kind(key))
+            if len(self._kinds) < MOST_KINDS:
+                self._kinds[key] = kind
+        self._ran.append((event["ts"], event["dur"], kind, get("correlation", -1), get("External id", -1)))
+
+    def _copy(self, event: dict[str, Any]) -> None:
+        args = event.get("args") or _NOTHING
+        name = event["name"]
+        found = _COPY.search(name)
+        what = found[1] if found else "memset" if "set" in name.lower() else "copy"
+        device = whole(args.get("device", event.get("pid")))
+        kind = self.columns.kind_of(Kind(what, what, device, whole(args.get("stream"))))
+        moved = finite(args.get("bytes"))
+        if moved is not None:
+            self.columns.copied[kind] = self.columns.copied.get(kind, 0.0) + moved
+        self._ran.append((event["ts"], event["dur"], kind, args.get("correlation", -1), args.get("External id", -1)))
+
+    def _host(self, event: dict[str, Any]) -> None:
+        args = event.get("args") or _NOTHING
+        name = event["name"]
+        call = self.columns.called(name, event["dur"])
+        correlation = args.get("correlation", -1)
+        if correlation != -1 and _starts(name):
+            thread = self.columns.threads((event.get("pid"), event.get("tid")))
+            self._launches.append((correlation, event["ts"], thread, call))
+
+    def _op(self, event: dict[str, Any]) -> None:
+        args = event.get("args") or _NOTHING
+        name = event["name"]
+        sizes = args.get("Input Dims") or args.get("Input dims") or None
+        if sizes is None:
+            key = dumps(("op", name), 2)
+        elif shapes.is_known(name):
+            key = dumps(("op", name, sizes, args.get("Input type"), args.get("Concrete Inputs")), 2)
+        else:
+            key = dumps(("op", name, sizes, args.get("Input type")), 2)
+        self._does("op", event, key, args)
+
+    def _span(self, event: dict[str, Any]) -> None:
+        name = _NUMBERED.sub("", event["name"]) or event["name"]
+        self._does("span", event, dumps(("span", name), 2), event.get("args") or _NOTHING)
+
+    def _module(self, event: dict[str, Any]) -> None:
+        name = event["name"]
+        if name.startswith(MODULE):
+            self._does("module", event, dumps(("module", name.removeprefix(MODULE)), 2), _NOTHING)
+
+    def _does(self, what: str, event: dict[str, Any], key: bytes, args: dict[str, Any]) -> None:
+        number = self._doings.get(key)
+        if number is None:
+            if len(self._doings) >= MOST_KINDS:
+                self.columns.folded = True
+                key = dumps((what, event["name"] if len(self._doings) < 2 * MOST_KINDS else "(others)"), 2)
+            number = self._doings[key] = self.columns.doings(key)
+        thread = self.columns.threads((event.get("pid"), event.get("tid")))
+        self._ops.append((event["ts"], event["dur"], thread, number, args.get("External id", -1)))
+
+
+_BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+_MESSAGE = ("Collective name", "In msg nelems", "Out msg nelems", "dtype", "Group size", "Process Group Name")
+_NOTHING: dict[str, Any] = {}
+
+
+def _kind(key: tuple[Any, ...]) -> Kind:
+    """A kind of launch from what its event says; what is of another type than it should be is not said."""
+    name, device, pid, stream, grid, block, registers, shared, graph, *message = key
+    said_name = _text(name)
+    moves = said(said_name).family == "collective" or bool(message)
+    return Kind(
+        "collective" if moves else "kernel",
+        said_name,
+        whole(device if device is not None else pid),
+        whole(stream),
+        _sizes(grid),
+        _sizes(block),
+        whole(registers),
+        whole(shared),
+        bool(graph),
+        tuple(message) or None,
+    )
+
+
+def _sizes(found: Any) -> tuple[int, ...]:
+    return tuple(n for n in found if type(n) is int and 0 <= n < 2**40) if isinstance(found, tuple) else ()
+
+
+def _text(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError("no name")
+    return shown(name, 4000)
+
+
+@lru_cache(maxsize=4096)
+def _starts(name: str) -> bool:
+    """Whether this call of a driver starts something on a device."""
+    return bool(_STARTS.search(name))
