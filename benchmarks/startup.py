@@ -24,6 +24,7 @@ COMMANDS = {
     "rooflens --help": ("-m", "rooflens", "--help"),
     "rooflens place --json": ("-m", "rooflens", *PLACE, "--json"),
     "rooflens place": ("-m", "rooflens", *PLACE),
+    "rooflens predict --json": ("-m", "rooflens", "predict", *PLACE[1:], "--json"),
     "rooflens models": ("-m", "rooflens", "models", "llama-2-7b", "--json"),
     "rooflens machines": ("-m", "rooflens", "machines", "a100-sxm4-80gb", "--json"),
 }
