@@ -75,8 +75,17 @@ def test_place_answers_with_the_keys_of_the_contract(run) -> None:
     assert "dense" in str(found["conventions"])
 
 
+def test_a_picture_of_several_contexts_names_each(run, tmp_path: Path) -> None:
+    assert run(f"{PLACE} --context 1024,4096 --plot {tmp_path}/f.svg").code == 0
+    drawn = (tmp_path / "f.svg").read_text()
+    assert "S=1024" in drawn
+    assert "S=4096" in drawn
+
+
 def test_place_takes_lists_of_phases_and_batches(run) -> None:
-    steps = run(f"{PLACE} --phase decode,prefill --batch 1,16 --json").json["steps"]
+    found = run(f"{PLACE} --phase decode,prefill --batch 1,16 --json").json
+    assert "dense" in str(found["conventions"])
+    steps = found["steps"]
     asked = [(s["step"]["phase"], s["step"]["batch"]) for s in steps]  # type: ignore[attr-defined]
     assert asked == [("decode", 1), ("decode", 16), ("prefill", 1), ("prefill", 16)]
 

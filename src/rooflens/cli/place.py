@@ -89,11 +89,17 @@ def command(
     if plot is not None:
         _draw(plot, answers, lang)
     found = [encode(a.placement) for a in answers] if as_json or out is not None else []
-    whole = found[0] if len(found) == 1 else {"steps": found}
+    whole = found[0] if len(found) == 1 else {"conventions": _shared(found), "steps": found}
     if out is not None:
         artefacts.write_json(answer_file(out, "place"), whole, SCHEMA)
     emit(artefacts.to_json(whole, SCHEMA) if as_json else _shown(answers, lang, explain=explain))
     _judge(limits, answers)
+
+
+def _shared(found: list[dict[str, Any]]) -> dict[str, str]:
+    """The conventions that all the steps have."""
+    every = [answer["conventions"] for answer in found]
+    return {key: text for key, text in every[0].items() if all(one.get(key) == text for one in every)} if every else {}
 
 
 def _measured_s(seconds: str | None, tokens_per_s: float | None, phase: Phase, batch: float) -> float | None:
@@ -135,7 +141,9 @@ def _draw(path: Path, answers: list[Answer], lang: str) -> None:
 
     if path.suffix not in (".png", ".svg"):
         raise RooflensError(f"--plot {path}: the name must end in .png or .svg")
-    points = [p for a in answers for p in _points(a, several=len(answers) > 1)]
+    steps = [a.placement.step for a in answers]
+    contexts = len({(step.get("phase"), step.get("context")) for step in steps}) > len({s.get("phase") for s in steps})
+    points = [p for a in answers for p in _points(a, several=len(answers) > 1, contexts=contexts)]
     there = _drawn(answers[0].machine, levels(answers))
     figure = draw(there, points, title=title(answers[0].placement, lang), lang=lang)
     artefacts.write_bytes(path, render(figure, path.suffix[1:]))
@@ -146,10 +154,11 @@ def _drawn(there: Machine, levels: set[str | None]) -> Machine:
     return replace(there, ceilings=tuple(c for c in there.ceilings if c.kind != "link" or c.level in levels))
 
 
-def _points(answered: Answer, *, several: bool) -> list[Point]:
-    """The operators that compute, named with their step when there are several."""
+def _points(answered: Answer, *, several: bool, contexts: bool) -> list[Point]:
+    """The operators that compute, named with their step when there are several, and its context where that differs."""
     step = answered.placement.step
     suffix = f" {step['phase']} B={step['batch']:g}" if several and "phase" in step else ""
+    suffix += f" S={step['context']:g}" if suffix and contexts else ""
     found = [replace(p, name=f"{p.name}{suffix}") for p in answered.points if p.flops]
     measured = answered.placement.measured
     if measured is None or len(found) != 1:

@@ -31,7 +31,8 @@ def command(file: Path, out: Path | None, lang: str, as_json: bool) -> None:
     if out.suffix not in (".png", ".svg"):
         raise RooflensError(f"--out {out}: the name must end in .png or .svg")
     artefacts.write_bytes(out, render(draw(roofline.machine, roofline.points, lang=lang), out.suffix[1:]))
-    emit(artefacts.to_json({"written": artefacts.shown(out)}, "rooflens/plot/1") if as_json else str(out))
+    answer = {"conventions": {"peaks": roofline.machine.peak_basis}, "written": artefacts.shown(out)}
+    emit(artefacts.to_json(answer, "rooflens/plot/1") if as_json else str(out))
 
 
 def _roofline(file: Path) -> Roofline:
