@@ -75,11 +75,15 @@ def test_place_answers_with_the_keys_of_the_contract(run) -> None:
     assert "dense" in str(found["conventions"])
 
 
-def test_a_picture_of_several_contexts_names_each(run, tmp_path: Path) -> None:
+def test_a_picture_of_several_contexts_names_each(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+    monkeypatch.setattr("rooflens.present.plot.draw", lambda _, points, **__: names.extend(p.name for p in points))
+    monkeypatch.setattr("rooflens.present.plot.render", lambda *_: b"")
     assert run(f"{PLACE} --context 1024,4096 --plot {tmp_path}/f.svg").code == 0
-    drawn = (tmp_path / "f.svg").read_text()
-    assert "S=1024" in drawn
-    assert "S=4096" in drawn
+    assert {"attention decode B=1 S=1024", "attention decode B=1 S=4096"} <= set(names)
+    names.clear()
+    assert run(f"{PLACE} --phase decode,prefill --plot {tmp_path}/f.svg").code == 0
+    assert {"attention decode B=1", "attention prefill B=1"} <= set(names)
 
 
 def test_place_takes_lists_of_phases_and_batches(run) -> None:
