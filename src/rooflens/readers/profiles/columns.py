@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Sequence
+from marshal import dumps, loads
 from typing import Any, NamedTuple
 
 from rooflens.arrays import library
@@ -103,16 +104,15 @@ _NUMPY = {"d": "f8", "i": "i4", "q": "i8"}
 class Columns:
     """Activities of devices, launches by the host, operators; one row each.
 
-    ran: start, time, kind, correlation, external (-1: not said). launches: correlation, start, thread, call.
-    ops: start, time, thread, doing, external. Starts and times are microseconds.
+    ran: start, time, kind, correlation, external (-1: not said). launches: correlation, start, time, thread, call (all
+    calls of a driver; the correlation of those that start nothing is -1). ops: start, time, thread, doing, external.
+    Starts and times are microseconds. doings are marshalled.
     """
 
     def __init__(self) -> None:
         self.kinds, self.doings, self.threads, self.calls = Interned(), Interned(), Interned(), Interned()
-        self.ran, self.launches, self.ops = Table(*"ddiqq"), Table(*"qdii"), Table(*"ddiiq")
+        self.ran, self.launches, self.ops = Table(*"ddiqq"), Table(*"qddii"), Table(*"ddiiq")
         self.copied: dict[int, float] = {}
-        self.call_count: dict[int, int] = {}
-        self.call_time: dict[int, float] = {}
         self.folded = False
 
     def kind_of(self, kind: Kind) -> int:
@@ -125,22 +125,27 @@ class Columns:
             kind = kind.plainer(kind.name if len(self.kinds.of) < 2 * MOST_KINDS else OTHERS)
         return self.kinds(kind)
 
-    def called(self, call: str, time: float) -> int:
-        """The number of a call of the host; it is counted."""
-        number = self.calls(call if len(self.calls.of) < MOST_KINDS else OTHERS)
-        self.call_count[number] = self.call_count.get(number, 0) + 1
-        self.call_time[number] = self.call_time.get(number, 0.0) + time
-        return number
+    def call_of(self, name: str) -> int:
+        """The number of a call of the host."""
+        return self.calls(name if len(self.calls.of) < MOST_KINDS else OTHERS)
+
+    def doing_of(self, key: bytes) -> int:
+        """The number of what the host does; without shapes when there are too many kinds."""
+        of = self.doings.of
+        if key not in of and len(of) >= MOST_KINDS:
+            self.folded = True
+            what, name, *_ = loads(key)  # noqa: S302 - our own bytes
+            key = dumps((what, name if len(of) < 2 * MOST_KINDS else OTHERS), 2)
+        return self.doings(key)
 
     def settled(self) -> int:
         """Leaves out rows whose times are none, lets times count from the first one, and says how many it left out."""
         np = library()
         gone = 0
-        for table, at, long in ((self.ran, 0, 1), (self.launches, 1, None), (self.ops, 0, 1)):
+        for table, at, long in ((self.ran, 0, 1), (self.launches, 1, 2), (self.ops, 0, 1)):
             columns = table.arrays()
             good = np.abs(columns[at]) < LATEST  # NaN is no less
-            if long is not None:
-                good &= (columns[long] >= 0) & (columns[long] < LONGEST)
+            good &= (columns[long] >= 0) & (columns[long] < LONGEST)
             if not good.all():
                 gone += int((~good).sum())
                 kept = zip(table.columns, columns, strict=True)
@@ -159,8 +164,6 @@ class Columns:
             "threads": self.threads.values(),
             "calls": self.calls.values(),
             "copied": self.copied,
-            "call_count": self.call_count,
-            "call_time": self.call_time,
             "folded": self.folded,
         }
         return plain, [memoryview(column).cast("B") for table in self._tables() for column in table.columns]
@@ -170,19 +173,31 @@ class Columns:
         np = library()
         renamed = {
             "kind": [self.kind_of(Kind(*kind)) for kind in found["kinds"]],
-            "doing": [self.doings(doing) for doing in found["doings"]],
+            "doing": [self.doing_of(doing) for doing in found["doings"]],
             "thread": [self.threads(thread) for thread in found["threads"]],
-            "call": [self.calls(call) for call in found["calls"]],
+            "call": [self.call_of(call) for call in found["calls"]],
         }
         self.folded = self.folded or found["folded"]
         for number, moved in found["copied"].items():
             kind = renamed["kind"][number]
             self.copied[kind] = self.copied.get(kind, 0.0) + moved
-        for number, count in found["call_count"].items():
-            call = renamed["call"][number]
-            self.call_count[call] = self.call_count.get(call, 0) + count
-            self.call_time[call] = self.call_time.get(call, 0.0) + found["call_time"][number]
-        places = [None, None, "kind", None, None, None, None, "thread", "call", None, None, "thread", "doing", None]
+        places = [
+            None,
+            None,
+            "kind",
+            None,
+            None,
+            None,
+            None,
+            None,
+            "thread",
+            "call",
+            None,
+            None,
+            "thread",
+            "doing",
+            None,
+        ]
         columns = [column for table in self._tables() for column in table.columns]
         for column, part, place in zip(columns, parts, places, strict=True):
             if place is None:

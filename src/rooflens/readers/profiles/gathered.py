@@ -36,7 +36,7 @@ def observed(
     faults: Sequence[str] = (),
 ) -> Observed:
     """All that was gathered. Raises BadFile when nothing was: no kernel, no copy, no operator."""
-    if not len(columns.ran) and not len(columns.ops) and not columns.call_count:
+    if not len(columns.ran) and not len(columns.ops) and not len(columns.launches):
         why = f" ({'; '.join(faults)})" if faults else ""
         raise BadFile(where, [f"no kernel and no operator is in it{why}; was the profiler running?"])
     ops = Ops(columns)
@@ -136,11 +136,13 @@ def _host_ops(ops: Ops) -> tuple[HostOp, ...]:
 
 
 def _host_calls(columns: Columns) -> tuple[HostOp, ...]:
+    """Calls of the driver by name, the most time first."""
+    np = library()
     names = columns.calls.values()
-    listed = [
-        HostOp(shown(names[number]), count, columns.call_time[number] * MICRO, columns.call_time[number] * MICRO)
-        for number, count in columns.call_count.items()
-    ]
+    _, _, times, _, call = columns.launches.arrays()
+    count = np.bincount(call, minlength=len(names))
+    time = np.bincount(call, weights=times, minlength=len(names)) * MICRO
+    listed = [HostOp(shown(n), int(count[i]), float(time[i]), float(time[i])) for i, n in enumerate(names) if count[i]]
     return tuple(sorted(listed, key=lambda call: -call.time_s)[:MOST_HOST_OPS])
 
 
@@ -161,11 +163,11 @@ def _spans(ops: Ops) -> tuple[Span, ...]:
 def _host_s(columns: Columns) -> float | None:
     """From the first operator or launch to the end of the last."""
     starts, times, *_ = columns.ops.arrays()
-    launches = columns.launches.arrays()[1]
+    _, launches, lasted, *_ = columns.launches.arrays()
     if not len(starts) and not len(launches):
         return None
     first = min(float(x.min()) for x in (starts, launches) if len(x))
-    return (max(float(x.max()) for x in (starts + times, launches) if len(x)) - first) * MICRO
+    return (max(float(x.max()) for x in (starts + times, launches + lasted) if len(x)) - first) * MICRO
 
 
 def _warnings(form: str, columns: Columns, kernels: Sequence[Kernel], ops: Ops, graph: Any) -> Iterator[str]:

@@ -6,7 +6,6 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from marshal import dumps
 from typing import Any
 
@@ -42,6 +41,8 @@ class Intake:
         self.refused = 0
         self._kinds: dict[Any, int] = {}
         self._doings: dict[bytes, int] = {}
+        self._calls: dict[str, tuple[int, bool]] = {}
+        self._threads = self.columns.threads.of
         self._ran: list[tuple[Any, ...]] = []
         self._launches: list[tuple[Any, ...]] = []
         self._ops: list[tuple[Any, ...]] = []
@@ -69,14 +70,11 @@ class Intake:
             rows.clear()
 
     def _kernel(self, event: dict[str, Any]) -> None:
-        args = event.get("args") or _NOTHING
-        get = args.get
+        get = (event.get("args") or _NOTHING).get
         grid, block = get("grid"), get("block")
-        key: Any = (event["name"], get("device"), event.get("pid"), get("stream"), grid and (*grid,),
-               block and (*block,),
-               get("registers per thread"), get("shared memory"), get("graph node id") or get("graph id"))  # fmt: skip
-        if "Collective name" in args:
-            key = (*key, *(get(name) for name in _MESSAGE))
+        key: Any = (event["name"], event.get("pid"), grid and tuple(grid), block and tuple(block), *map(get, _LAUNCH))
+        if key[-1] is not None:
+            key = (*key, *map(get, _MESSAGE))
         kind = self._kinds.get(key)
         if kind is None:
             kind = self.columns.kind_of(_kind(key))
@@ -97,13 +95,19 @@ class Intake:
         self._ran.append((event["ts"], event["dur"], kind, args.get("correlation", -1), args.get("External id", -1)))
 
     def _host(self, event: dict[str, Any]) -> None:
-        args = event.get("args") or _NOTHING
         name = event["name"]
-        call = self.columns.called(name, event["dur"])
-        correlation = args.get("correlation", -1)
-        if correlation != -1 and _starts(name):
-            thread = self.columns.threads((event.get("pid"), event.get("tid")))
-            self._launches.append((correlation, event["ts"], thread, call))
+        call = self._calls.get(name)
+        if call is None:
+            call = self.columns.call_of(name), bool(_STARTS.search(name))
+            if len(self._calls) < MOST_KINDS:
+                self._calls[name] = call
+        number, starts = call
+        correlation = (event.get("args") or _NOTHING).get("correlation", -1) if starts else -1
+        key = event.get("pid"), event.get("tid")
+        thread = self._threads.get(key)
+        if thread is None:
+            thread = self.columns.threads(key)
+        self._launches.append((correlation, event["ts"], event["dur"], thread, number))
 
     def _op(self, event: dict[str, Any]) -> None:
         args = event.get("args") or _NOTHING
@@ -115,38 +119,41 @@ class Intake:
             key = dumps(("op", name, sizes, args.get("Input type"), args.get("Concrete Inputs")), 2)
         else:
             key = dumps(("op", name, sizes, args.get("Input type")), 2)
-        self._does("op", event, key, args)
+        self._does(event, key, args.get("External id", -1))
 
     def _span(self, event: dict[str, Any]) -> None:
         name = _NUMBERED.sub("", event["name"]) or event["name"]
-        self._does("span", event, dumps(("span", name), 2), event.get("args") or _NOTHING)
+        self._does(event, dumps(("span", name), 2), (event.get("args") or _NOTHING).get("External id", -1))
 
     def _module(self, event: dict[str, Any]) -> None:
         name = event["name"]
         if name.startswith(MODULE):
-            self._does("module", event, dumps(("module", name.removeprefix(MODULE)), 2), _NOTHING)
+            self._does(event, dumps(("module", name.removeprefix(MODULE)), 2), -1)
 
-    def _does(self, what: str, event: dict[str, Any], key: bytes, args: dict[str, Any]) -> None:
-        number = self._doings.get(key)
+    def _does(self, event: dict[str, Any], doing: bytes, external: Any) -> None:
+        number = self._doings.get(doing)
         if number is None:
-            if len(self._doings) >= MOST_KINDS:
-                self.columns.folded = True
-                key = dumps((what, event["name"] if len(self._doings) < 2 * MOST_KINDS else "(others)"), 2)
-            number = self._doings[key] = self.columns.doings(key)
-        thread = self.columns.threads((event.get("pid"), event.get("tid")))
-        self._ops.append((event["ts"], event["dur"], thread, number, args.get("External id", -1)))
+            number = self.columns.doing_of(doing)
+            if len(self._doings) < 2 * MOST_KINDS:
+                self._doings[doing] = number
+        key = event.get("pid"), event.get("tid")
+        thread = self._threads.get(key)
+        if thread is None:
+            thread = self.columns.threads(key)
+        self._ops.append((event["ts"], event["dur"], thread, number, external))
 
 
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-_MESSAGE = ("Collective name", "In msg nelems", "Out msg nelems", "dtype", "Group size", "Process Group Name")
+_LAUNCH = ("device", "stream", "registers per thread", "shared memory", "graph node id", "graph id", "Collective name")
+_MESSAGE = ("In msg nelems", "Out msg nelems", "dtype", "Group size", "Process Group Name")
 _NOTHING: dict[str, Any] = {}
 
 
 def _kind(key: tuple[Any, ...]) -> Kind:
     """A kind of launch from what its event says; what is of another type than it should be is not said."""
-    name, device, pid, stream, grid, block, registers, shared, graph, *message = key
+    name, pid, grid, block, device, stream, registers, shared, node, graph, *message = key
     said_name = _text(name)
-    moves = said(said_name).family == "collective" or bool(message)
+    moves = said(said_name).family == "collective" or message[0] is not None
     return Kind(
         "collective" if moves else "kernel",
         said_name,
@@ -156,8 +163,8 @@ def _kind(key: tuple[Any, ...]) -> Kind:
         _sizes(block),
         whole(registers),
         whole(shared),
-        bool(graph),
-        tuple(message) or None,
+        bool(node or graph),
+        tuple(message) if len(message) > 1 else None,
     )
 
 
@@ -169,9 +176,3 @@ def _text(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError("no name")
     return shown(name, 4000)
-
-
-@lru_cache(maxsize=4096)
-def _starts(name: str) -> bool:
-    """Whether this call of a driver starts something on a device."""
-    return bool(_STARTS.search(name))

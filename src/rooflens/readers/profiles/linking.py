@@ -150,7 +150,7 @@ def linked(columns: Columns, ops: Ops) -> Linked:
     """What launched each activity."""
     np = library()
     _, _, _, correlation, external = columns.ran.arrays()
-    launch_of, moments, threads, calls = columns.launches.arrays()
+    launch_of, moments, _, threads, calls = columns.launches.arrays()
     call_row = find(launch_of, correlation)
     has = call_row >= 0
     launched = np.full(len(correlation), np.nan)

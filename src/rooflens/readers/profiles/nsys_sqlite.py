@@ -185,9 +185,9 @@ class _Reader:
                 if type(begin) is not int or type(end) is not int:
                     self.broken += 1
                     continue
-                call = self.columns.called(self._text(name).partition("_v")[0], (end - begin) / 1e3)
+                call = self.columns.call_of(self._text(name).partition("_v")[0])
                 number = self._correlation(thread, correlation)
-                launches.append((number, begin / 1e3, self.columns.threads(thread), call))
+                launches.append((number, begin / 1e3, (end - begin) / 1e3, self.columns.threads(thread), call))
             self.broken += self.columns.launches.extend(launches)
 
     def _ranges(self) -> None:
@@ -197,7 +197,7 @@ class _Reader:
             for begin, end, thread, text, number in batch:
                 if type(begin) is int and type(end) is int:
                     name = self._text(text if text is not None else number)
-                    doing = self.columns.doings(dumps(("span", name[:400]), 2))
+                    doing = self.columns.doing_of(dumps(("span", name[:400]), 2))
                     ops.append((begin / 1e3, (end - begin) / 1e3, self.columns.threads(thread), doing, -1))
             self.broken += self.columns.ops.extend(ops)
 

@@ -142,11 +142,11 @@ class _Found:
     def _call(self, row: Mapping[str, str]) -> None:
         span = self._span(row)
         if span is not None:
-            call = self.columns.called(row["Function"], span[1])
+            call = self.columns.call_of(row["Function"])
             thread = self.columns.threads((row.get("Process_Id"), row.get("Thread_Id")))
-            if re.search(r"launch|memcpy|memset", row["Function"], re.IGNORECASE):
-                number = whole(row.get("Correlation_Id")) or -1
-                self.columns.launches.extend([(number, span[0], thread, call)])
+            starts = re.search(r"launch|memcpy|memset", row["Function"], re.IGNORECASE)
+            number = whole(row.get("Correlation_Id")) if starts else None
+            self.columns.launches.extend([(-1 if number is None else number, *span, thread, call)])
 
     def _summary(self, row: Mapping[str, str]) -> None:
         name, calls = row.get("Name") or "(no name)", whole(row.get("Calls")) or 0
