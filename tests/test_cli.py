@@ -283,6 +283,8 @@ BAD = [
     ("measure --budget-s -1", "above 0"),
     ("measure --width 100 --heads 7", "heads"),
     ("measure --layers 0", "--layers"),
+    ("measure --quick --full", "contradict each other"),
+    ("measure --checkpoint ''", "it is empty"),
     ("measure --seed -5", "--seed"),
     ("measure --dtypes ''", "--dtypes takes fp32"),
     ("measure --budget-s nan", "--budget-s"),

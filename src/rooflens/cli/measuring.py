@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import Finite
+from rooflens.cli.options import Finite, Named
 from rooflens.cli.printing import say
 from rooflens.errors import RooflensError
 from rooflens.records import replace
@@ -49,7 +49,7 @@ def measuring_options(function: F) -> F:
         click.option(
             "--heads", type=click.IntRange(1, 1 << 16), default=6, show_default=True, help="Heads of the MiniGPT."
         ),
-        click.option("--checkpoint", help="Weights of the MiniGPT from this .safetensors file."),
+        click.option("--checkpoint", type=Named(), help="Weights of the MiniGPT from this .safetensors file."),
     )[::-1]:
         function = option(function)
     return function
@@ -61,12 +61,14 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     from rooflens.measure.backend import AttentionShape
     from rooflens.measure.backends.checkpoint import query_weights
 
+    if measuring["quick"] and measuring["full"]:
+        raise RooflensError("--quick and --full contradict each other; give one of them")
     if measuring["all_devices"]:
         return _everywhere(measuring, progress, kept)
     backend = _backend(measuring["device"])
     options = _options(measuring, backend.name)
     shape = AttentionShape(
-        measuring["layers"], measuring["width"], measuring["heads"], checkpoint=measuring["checkpoint"] or ""
+        measuring["layers"], measuring["width"], measuring["heads"], checkpoint=str(measuring["checkpoint"] or "")
     )
 
     if shape.checkpoint:
