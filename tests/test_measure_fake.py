@@ -198,7 +198,7 @@ def test_a_tiny_budget_keeps_what_was_measured_and_says_what_was_not():
     backend = FakeBackend()
     profile = measure(backend, Options(budget_s=0.05))
     assert not profile.complete
-    assert any("the time budget of 50 ms was used up" in reason for reason in profile.skipped)
+    assert any("the time budget was used up" in reason for reason in profile.skipped)
     assert profile.ceilings
     assert all(c.trusted or c.why_not for c in profile.ceilings)
 
@@ -321,7 +321,7 @@ def test_attention_without_time_left_says_so():
     backend.rest(2.0)
     found = measure_attention(backend, Options(), contexts=(16,), dtypes=("fp32",), budget=budget)
     assert not found.complete
-    assert "time budget of 1 s was used up" in found.skipped[0]
+    assert "the time budget was used up" in found.skipped[0]
 
 
 def test_interrupted_attention_keeps_its_cells():

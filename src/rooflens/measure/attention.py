@@ -13,7 +13,6 @@ from rooflens.measure.memory import fits
 from rooflens.measure.options import Options, Progress, silent
 from rooflens.records import record, replace
 from rooflens.roofline.profile import AttentionPoint, Gate
-from rooflens.units import show
 
 CONTEXTS = (16, 64, 256, 1024, 4096, 16384)
 DTYPES = ("fp32", "bf16", "fp16")
@@ -239,8 +238,7 @@ def _add(
     overheads_s: dict[str, float] | None,
 ) -> Attention:
     if budget.over():
-        spent = f"the time budget of {show(budget.seconds or 0, 's')} was used up"
-        why = f"decode attention {dtype} S={context} skipped: {spent}"
+        why = f"decode attention {dtype} S={context} skipped: the time budget was used up"
         return replace(so_far, skipped=(*so_far.skipped, why), complete=False)
     cell = (backend, dtype, context, so_far.shape, options, budget)
     try:

@@ -18,7 +18,7 @@ from rooflens.measure.stages import Stage, plan
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Gate, GemmPoint, Profile
 from rooflens.samples import median
-from rooflens.units import percent, show
+from rooflens.units import percent
 
 SLOWER = 0.9
 
@@ -87,7 +87,7 @@ def _possible(backend: Backend, options: Options, found: Findings) -> Options:
 
 def _do(stage: Stage, found: Findings, budget: Budget) -> None:
     if budget.over():
-        found.skipped.append(f"{stage.name} skipped: the time budget of {show(budget.seconds or 0, 's')} was used up")
+        found.skipped.append(f"{stage.name} skipped: the time budget was used up")
         found.complete = False
         return
     try:
