@@ -83,7 +83,8 @@ def test_facts_of_a_quantised_model_count_its_scales_and_keep_wide_what_is_wide(
     head_and_embedding = 2 * 128_256 * 4096
     norms = 65 * 4096
     narrow = 8_030_261_248 - head_and_embedding - norms
-    assert found.weight_bytes == 2 * (head_and_embedding + norms) + narrow * 4.5 / 8
+    scalars = 32 * (7 * 2 + 2) * 4  # two of each matrix, and those of keys and of values, in fp32
+    assert found.weight_bytes == 2 * (head_and_embedding + norms) + narrow * 4.5 / 8 + scalars
     assert (found.kv_format, found.kv_bytes_per_token) == ("fp8", 65_536)
 
 

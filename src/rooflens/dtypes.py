@@ -7,6 +7,7 @@ scale per 32 values = 4.25. Sources: OCP MX 1.0 for mx*; NVFP4 = 16 values, one 
 
 from __future__ import annotations
 
+import math as arithmetic
 import re
 
 from rooflens.errors import RooflensError, Unknown
@@ -15,11 +16,58 @@ from rooflens.units import parse as parse_unit
 
 
 @record
+class Layout:
+    """How a file keeps one matrix of so many rows (outputs) and columns (inputs): its values, and what is beside them.
+
+    Bits: value_bits of every value; shared_bits of a block of rows x columns (scale and zero point), where 0 is all of
+    them and blocks at an edge count whole; again_bits of every `again` of these; of a row, a column, a matrix; and of
+    single modules by their names (the cache's scales, say). flat: blocks run on over the ends of rows.
+    """
+
+    value_bits: float
+    shared_bits: float = 0.0
+    rows: int = 1
+    columns: int = 0
+    flat: bool = False
+    again: int = 0
+    again_bits: float = 0.0
+    row_bits: float = 0.0
+    column_bits: float = 0.0
+    matrix_bits: float = 0.0
+    module_bits: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def mean_bits(self) -> float:
+        """Bits a value of a large matrix."""
+        shared = self.shared_bits + (self.again_bits / self.again if self.again else 0.0)
+        return self.value_bits + (shared / (self.rows * self.columns) if self.rows and self.columns else 0.0)
+
+    def bits(self, rows: float, columns: float, module: str = "") -> float:
+        """Bits of one matrix, nothing averaged."""
+        blocks = self._blocks(rows, columns)
+        found = rows * columns * self.value_bits + blocks * self.shared_bits
+        found += _parts(blocks, self.again) * self.again_bits if self.again else 0.0
+        found += rows * self.row_bits + columns * self.column_bits + self.matrix_bits
+        return found + sum(bits for name, bits in self.module_bits if name == module)
+
+    def _blocks(self, rows: float, columns: float) -> int:
+        if self.flat:
+            return _parts(rows * columns, self.columns)
+        return _parts(rows, self.rows) * _parts(columns, self.columns)
+
+
+def _parts(size: float, part: int) -> int:
+    """Blocks of this size in so many, the last one counted whole; 0: one of all."""
+    return arithmetic.ceil(size / part - 1e-9) if part else 1
+
+
+@record
 class Dtype:
     """A stored format. `math` is the format it is computed in when the machine has that path; else 16 bit.
 
     everywhere: files in this format hold nearly every weight in it, embedding and head too (GGUF types, bit averages).
     parts: of a mixture, the parts that are stored otherwise than `bits` says, by name.
+    layout: of a quantised file, what each matrix takes exactly; `bits` is then what a value of a large one takes.
     """
 
     name: str
@@ -27,6 +75,7 @@ class Dtype:
     math: str
     everywhere: bool = False
     parts: tuple[tuple[str, str], ...] = ()
+    layout: Layout | None = None
 
     @property
     def bytes(self) -> float:

@@ -13,7 +13,7 @@ from rooflens.models.config import Config
 from rooflens.models.dialects import common
 from rooflens.models.facts import ModelFacts, facts
 from rooflens.models.model import Block, Choices, Model
-from rooflens.models.quantised import Stored, stored
+from rooflens.models.quantised import Stored, quantised
 from rooflens.models.refused import REFUSED
 from rooflens.models.shapes import SHAPES, Shape
 from rooflens.models.spellings import asked, same_fact
@@ -53,12 +53,12 @@ def from_config(data: Mapping[str, Any], name: str, choices: Choices = DEFAULT, 
     dtype, context, state = config.text("dtype"), config.size("context", 0), config.text("state_dtype", "float32")
     drafts = config.setting("drafts")
     config.close()
-    quantised = stored(config.data, where, int(sizes["L"]), int(sizes["D"]))
+    narrow, blocks = quantised(config.data, where, blocks)
     return Model(
         name, found.family, sizes, blocks, dtype, dict(data), choices, context or None,
-        warnings=(*config.notes(), *(quantised.warnings if quantised else ())),
+        warnings=(*config.notes(), *(narrow.warnings if narrow else ())),
         not_modelled=(*found.left_out, *([_DRAFTS.format(drafts)] if drafts else [])),
-        stored=quantised, state_dtype=state,
+        stored=narrow, state_dtype=state,
     )  # fmt: skip
 
 

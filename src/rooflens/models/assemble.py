@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
@@ -62,14 +61,19 @@ def blocks(config: Config, sizes: Letters, choices: Choices, family: Family) -> 
 
 def each(kinds: Iterable[Kind], build: Callable[[Kind], Iterable[Block]]) -> Iterator[Block]:
     """The blocks of every kind, counted, in the order in which the kinds first appear."""
-    for kind, count in Counter(kinds).items():
-        yield from (replace(block, count=count) for block in build(kind))
+    at: dict[Kind, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        at.setdefault(kind, []).append(i)
+    for kind, found in at.items():
+        yield from (replace(block, count=len(found), layers=tuple(found)) for block in build(kind))
 
 
 def embedding(plan: Plan) -> tuple[Row, ...]:
     """The look-up: stored whole, of which only the rows of this step's tokens move."""
     width = "De" if plan.config.has("embed_width") else "D"
-    table = (Row("embedding", f"B T, V {width} -> B T {width}", "table", "embed", "wy", 0.0),)
+    table = (
+        Row("embedding", f"B T, V {width} -> B T {width}", "table", "embed", "wy", 0.0, stored="model.embed_tokens"),
+    )
     widened = (linear("embedding in", "B T De, De D -> B T D"),) if width == "De" else ()
     positions = (Row("positions", "B T, [C] D -> B T D", "table", "embed", "w", 1.0, rides=True),)
     first_norm = tuple(plan.norm("embedding norm")) if plan.family.embed_norm else ()
@@ -82,7 +86,7 @@ def head(plan: Plan) -> tuple[Row, ...]:
     narrow = plan.config.has("embed_width")
     return (
         *([linear("embedding out", "B Y D, D De -> B Y De")] if narrow else []),
-        linear("lm_head", "B Y De, De V -> B Y V" if narrow else "B Y D, D V -> B Y V", "head", tied),
+        linear("lm_head", "B Y De, De V -> B Y V" if narrow else "B Y D, D V -> B Y V", "head", tied, "lm_head"),
         *(plan.norm("final norm", tokens="B Y") if plan.asked(plan.family.final_norm) else ()),
         *([bias("lm_head bias", "V", "B Y")] if plan.asked(plan.family.head_bias) else []),
     )

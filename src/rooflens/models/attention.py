@@ -14,7 +14,7 @@ _NORMS: dict[str, Normal] = {"head": "rms", "layer head": "layer", "bare head": 
 LOCAL_HEADS = {
     "H": "swa_num_attention_heads", "K": "swa_num_key_value_heads", "W": "swa_head_dim", "Wv": "swa_v_head_dim",
 }  # fmt: skip
-Product = tuple[str, str, str]  # name, heads, head width
+Product = tuple[str, str, str, str]  # name, heads, head width, what a file keeps it in
 
 
 @record
@@ -62,7 +62,7 @@ def rows(plan: Plan, form: Form = OWN) -> tuple[Row, ...]:
         *attention(plan.choices.attention, width),
         *gating(plan, width),
         *family.attention_extra,
-        linear("out", f"B T H {width}, H {width} D -> B T D", "project"),
+        linear("out", f"B T H {width}, H {width} D -> B T D", "project", stored="o"),
         *([bias("out bias", "D")] if plan.asked(family.out_bias) else []),
         *plan.after("out", joined=plan.asked(family.parallel)),
     )
@@ -73,16 +73,16 @@ def gating(plan: Plan, width: str) -> Iterator[Row]:
     gate = plan.said(plan.family.gate)
     if gate in ("wide", "head"):
         heads = f"H {width}" if gate == "wide" else "H"
-        yield linear("gate", f"B T D, D {heads} -> B T {heads}", "project")
+        yield linear("gate", f"B T D, D {heads} -> B T {heads}", "project", stored="gate")
     if gate:
         yield vector("gating", f"B T H {width} -> B T H {width}", GATED_FLOPS)
 
 
 def _projections(plan: Plan, form: Form) -> Iterator[Row]:
-    for i, (name, heads, width) in enumerate(_products(plan, form)):
+    for i, (name, heads, width, stored) in enumerate(_products(plan, form)):
         rides = plan.choices.fused and i > 0
-        touches = "wy" if rides else "xwy"
-        yield Row(name, f"B T D, D {heads} {width} -> B T {heads} {width}", "weight", "project", touches, rides=rides)
+        spec, touches = f"B T D, D {heads} {width} -> B T {heads} {width}", "wy" if rides else "xwy"
+        yield Row(name, spec, "weight", "project", touches, rides=rides, stored=stored)
         if i == 0:
             yield from plan.norm("attention norm")
         if plan.asked(plan.family.qkv_bias):
@@ -91,14 +91,17 @@ def _projections(plan: Plan, form: Form) -> Iterator[Row]:
 
 def _products(plan: Plan, form: Form) -> list[Product]:
     queries = "2H" if plan.said(plan.family.gate) == "doubled" else "H"
+    q, k, v = f"q: {queries} W, D", "k: K W, D", f"v: K {form.value_width}, D"
+    if plan.packs("qkv"):
+        q = k = v = f"qkv: {queries}+2K W, D"
     if form.values == "earlier":
-        return [("q", queries, "W")]
-    values = [("v", "K", form.value_width)] if form.values == "own" else []
+        return [("q", queries, "W", q)]
+    values = [("v", "K", form.value_width, v)] if form.values == "own" else []
     if not plan.choices.fused:
-        return [("q", queries, "W"), ("k", "K", "W"), *values]
+        return [("q", queries, "W", q), ("k", "K", "W", k), *values]
     if form.values == "own" and form.value_width == "W":
-        return [("qkv", f"{queries}+2K", "W")]
-    return [("qk", f"{queries}+K", "W"), *values]
+        return [("qkv", f"{queries}+2K", "W", q if q == k else f"{q}; {k}; {v}")]
+    return [("qk", f"{queries}+K", "W", f"{q}; {k}"), *values]
 
 
 def _head_norms(plan: Plan, form: Form) -> Iterator[Row]:

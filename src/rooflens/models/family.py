@@ -27,6 +27,7 @@ class Experts:
 
     shared: as many as the config counts, or always one. shared_gate: a gate of one value a token. bias: experts have
     biases. router_bias: a value an expert that the class holds as a parameter. norms: more norms in this half.
+    bare_router: its router is no linear module, so that no tool makes it narrow.
     """
 
     shared: Literal["counted", "one"] = "counted"
@@ -34,6 +35,7 @@ class Experts:
     bias: bool = False
     router_bias: Flag = False
     norms: int = 0
+    bare_router: bool = False
 
 
 @record
@@ -47,6 +49,7 @@ class Family:
     repeated: G all positions, L local ones (where the config has a window), R recurrent, B both at once. offset:
     learned positions beyond the context. final_norm: False where the last block has none. recurrent_form: what models.
     recurrent is to know about its layers: "norm" at the end of Mamba-2, "inner norms" of Mamba-1, "wide gates".
+    packed: matrices that files keep as one: "qkv" of attention, "ffn" (gate and up), "in_qkv", "in_qkvz" of delta nets.
     """
 
     norm: Normal = "rms"
@@ -72,6 +75,7 @@ class Family:
     experts: Experts | None = None
     attention_extra: tuple[Row, ...] = ()
     ffn_extra: tuple[Row, ...] = ()
+    packed: str = ""
 
 
 @record
@@ -90,6 +94,10 @@ class Plan:
         """The feature without its condition; "" when the condition does not hold."""
         what, _, key = feature.partition(" if ")
         return what if not key or self.config.flag(key) else ""
+
+    def packs(self, what: str) -> bool:
+        """Whether files keep these matrices as one."""
+        return what in self.family.packed.split()
 
     def norm(self, name: str, width: str = "D", tokens: str = "B T") -> Iterator[Row]:
         """A norm of the family's kind, riding with the kernel before it."""

@@ -8,6 +8,7 @@ from rooflens.models.config import Config
 from rooflens.models.family import Experts, Plan
 from rooflens.operators.rows import Part, Row
 from rooflens.operators.standard import ACTIVATION_FLOPS, GATED_FLOPS, SOFTMAX_FLOPS, bias, linear, link, vector
+from rooflens.records import replace
 
 
 def expert_letters(config: Config, experts: Experts) -> dict[str, float]:
@@ -36,15 +37,15 @@ def dense(plan: Plan, *, normed: bool = True) -> tuple[Row, ...]:
 def mlp(plan: Plan, width: str, part: Part, *, normed: bool = False, name: str = "") -> Iterator[Row]:
     """The matrices of a feed-forward network of this width, without what follows them."""
     has_bias = plan.asked(plan.family.ffn_bias)
-    for i, (first, size) in enumerate(_first_products(plan, width)):
-        yield linear(f"{name}{first}", f"B T D, D {size} -> B T {size}", part)
+    for i, (first, size, stored) in enumerate(_first_products(plan, width)):
+        yield linear(f"{name}{first}", f"B T D, D {size} -> B T {size}", part, stored=stored)
         if normed and i == 0:
             yield from plan.norm("ffn norm")
         if has_bias:
             yield bias(f"{name}{first} bias", size)
     yield vector("activation", f"B T {width} -> B T {width}", _activation_flops(plan))
     yield from plan.family.ffn_extra
-    yield linear(f"{name}down", f"B T {width}, {width} D -> B T D", part)
+    yield linear(f"{name}down", f"B T {width}, {width} D -> B T D", part, stored="down")
     if has_bias:
         yield bias(f"{name}down bias", "D")
 
@@ -62,7 +63,8 @@ def mixture(plan: Plan, *, normed: bool = True) -> tuple[Row, ...]:
 
 
 def _router(plan: Plan, experts: Experts, *, normed: bool) -> Iterator[Row]:
-    yield linear("router", "B T D, D E -> B T E", "router")
+    router = linear("router", "B T D, D E -> B T E", "router")
+    yield replace(router, apart=(((None, 1.0),),)) if experts.bare_router else router
     if normed:
         yield from plan.norm("ffn norm")
     if plan.asked(experts.router_bias):
@@ -74,12 +76,12 @@ def expert_rows(plan: Plan, experts: Experts) -> Iterator[Row]:
     """The experts: X touched ones are read, A of them compute for each token."""
     if plan.choices.links:
         yield link("dispatch", "all-to-all")
-    for name, size in _first_products(plan, "Fe"):
-        yield linear(f"expert {name}", f"B T D, [X] D {size} -> B T A {size}", "expert")
+    for name, size, stored in _first_products(plan, "Fe"):
+        yield linear(f"expert {name}", f"B T D, [X] D {size} -> B T A {size}", "expert", stored=stored)
         if experts.bias:
             yield _expert_bias(f"expert {name}", size)
     yield vector("activation", "B T A Fe -> B T A Fe", _activation_flops(plan))
-    yield linear("expert down", "B T A Fe, [X] Fe D -> B T D", "expert")
+    yield linear("expert down", "B T A Fe, [X] Fe D -> B T D", "expert", stored="down")
     if experts.bias:
         yield _expert_bias("expert down", "D")
     if plan.choices.links:
@@ -98,10 +100,16 @@ def _shared(plan: Plan, experts: Experts) -> Iterator[Row]:
         yield Row("shared gate", "B T D, D -> B T", "weight", "router", "w", rides=True)
 
 
-def _first_products(plan: Plan, width: str) -> list[tuple[str, str]]:
+def _first_products(plan: Plan, width: str) -> list[tuple[str, str, str]]:
+    """Name, width, and what a file keeps it in."""
     if not plan.family.gated:
-        return [("up", width)]
-    return [("gate_up", f"2 {width}")] if plan.choices.fused else [("gate", width), ("up", width)]
+        return [("up", width, "up")]
+    gate, up = f"gate: {width}, D", f"up: {width}, D"
+    if plan.packs("ffn"):
+        gate = up = f"gate_up: 2 {width}, D"
+    if plan.choices.fused:
+        return [("gate_up", f"2 {width}", gate if gate == up else f"{gate}; {up}")]
+    return [("gate", width, gate), ("up", width, up)]
 
 
 def _activation_flops(plan: Plan) -> float:

@@ -46,9 +46,9 @@ HYBRIDS: dict[str, Family] = {
     "olmo_hybrid": Family(
         qkv_bias="attention_bias", out_bias="attention_bias", head_norm="whole", pattern="RRRG", recurrent="delta net"
     ),
-    "qwen3_5_moe_text": DELTA_MOE,
-    "qwen3_5_text": DELTA,
-    "qwen3_next": DELTA_MOE,
+    "qwen3_5_moe_text": replace(DELTA_MOE, packed="in_qkv"),
+    "qwen3_5_text": replace(DELTA, packed="in_qkv"),
+    "qwen3_next": replace(DELTA_MOE, packed="in_qkvz"),
     "recurrent_gemma": Family(
         qkv_bias="attention_bias", out_bias=True, ffn_bias=True, pattern="RRL", recurrent="rg-lru"
     ),

@@ -1,4 +1,4 @@
-"""Which parts of a model a list of module names means: what a quantised file says that it left wide.
+"""Which matrices of a model a list of module names means: what a quantised file says that it keeps in another way.
 
 A pattern is a name (`lm_head`, `model.layers.0.self_attn`: that module and all inside it, wherever it stands), one with
 wildcards (`*self_attn*`), or a simple regular expression (`re:.*mlp.(gate|up)_proj$`), which is turned into wildcards
@@ -14,67 +14,72 @@ from itertools import product
 
 from rooflens.errors import RooflensError
 from rooflens.operators.rows import Part
+from rooflens.records import record
 
 MOST_WILDCARDS = 200
 MOST_LAYERS = 128
 LONGEST = 300
-_MLP = ("gate_proj", "up_proj", "down_proj")
-# For each part the modules it is made of, under the usual names and under other ones.
-MODULES: dict[Part, tuple[tuple[str, ...], ...]] = {
-    "project": (
-        tuple(f"self_attn.{m}_proj" for m in "qkvo"),
-        tuple(f"self_attn.{m}" for m in ("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj")),
-        ("attn.c_attn", "attn.c_proj"),
-        ("self_attention.query_key_value", "self_attention.dense"),
-    ),
-    "linear": (tuple(f"mlp.{m}" for m in _MLP), tuple(f"feed_forward.{m}" for m in _MLP), ("mlp.c_fc", "mlp.c_proj")),
-    "expert": (
-        tuple(f"mlp.experts.0.{m}" for m in _MLP),
-        ("mlp.experts.gate_up_proj", "mlp.experts.down_proj"),
-        tuple(f"block_sparse_moe.experts.0.{m}" for m in ("w1", "w2", "w3")),
-        tuple(f"feed_forward.experts.{m}" for m in _MLP),
-    ),
-    "shared": tuple(tuple(f"{s}.{m}" for m in _MLP) for s in ("mlp.shared_experts", "mlp.shared_expert")),
-    "ssm": (
-        ("linear_attn.in_proj_qkvz", "linear_attn.out_proj"),
-        ("mixer.in_proj", "mixer.out_proj"),
-        ("mamba.in_proj", "mamba.out_proj"),
-    ),
-    "router": (("mlp.gate",), ("mlp.router",), ("block_sparse_moe.gate",)),
+# What files call the matrices of a part (Row.stored), and where these stand inside a layer.
+LEAVES: dict[str, tuple[str, ...]] = {
+    "q": ("q_proj",), "k": ("k_proj",), "v": ("v_proj",), "o": ("o_proj", "out_proj", "c_proj", "dense", "wo"),
+    "qkv": ("qkv_proj", "query_key_value", "c_attn", "W_pack", "wqkv", "Wqkv"), "q_a": ("q_a_proj",),
+    "q_b": ("q_b_proj",), "kv_a": ("kv_a_proj_with_mqa",), "kv_b": ("kv_b_proj",), "wq_b": ("indexer.wq_b",),
+    "wk": ("indexer.wk",), "gate": ("gate_proj", "w1"), "up": ("up_proj", "w3", "c_fc", "fc1", "dense_h_to_4h"),
+    "gate_up": ("gate_up_proj", "dense_h_to_4h"), "down": ("down_proj", "w2", "c_proj", "fc2", "dense_4h_to_h"),
+    "in": ("in_proj",), "out": ("out_proj",), "x": ("x_proj",), "dt": ("dt_proj",), "qkvz": ("in_proj_qkvz",),
+    "ba": ("in_proj_ba",), "a": ("in_proj_a",), "b": ("in_proj_b",), "z": ("in_proj_z",),
+}  # fmt: skip
+PARENTS: dict[Part, tuple[str, ...]] = {
+    "project": ("self_attn.", "attn.", "attention.", "self_attention."),
+    "linear": ("mlp.", "feed_forward.", ""),
+    "expert": ("mlp.experts.0.", "mlp.experts.", "block_sparse_moe.experts.0.", "feed_forward.experts."),
+    "shared": ("mlp.shared_experts.", "mlp.shared_expert.", "feed_forward.shared_expert.", "shared_mlp."),
+    "ssm": ("linear_attn.", "mixer.", "mamba.", "conv."),
+    "router": ("mlp.gate", "mlp.router", "block_sparse_moe.gate", "feed_forward.router"),
 }
-_NESTED = re.compile(r"^(model\.language_model|language_model\.model|language_model)\.")
+_DELTA = {"qkv": ("in_proj_qkv",)}  # of a recurrent layer, what attention calls otherwise
+_LAYERS = re.compile(
+    r"^((model\.)?(language_model|decoder|encoder)\.(model\.)?|transformer\.|gpt_neox\.|backbone\.)(layers|h|blocks)\."
+)
+_NESTED = re.compile(r"^(model\.language_model|language_model\.model|language_model|transformer|backbone)\.")
+_NUMERALS = re.compile(r"experts[.?]0|w\d|fc\d|4h")
+_NUMBERED = re.compile(r"\d|(layers|h|blocks)[.?]\?")
 _PIECE = re.compile(r"\((?:\?:)?([\w.|\\-]+)\)|(\.\*\??|\.\+|\[\^\.\]\+|\\d\+|\[0-9\]\+)|\\([.\w-])|([\w-]+)|([.^$])")
 
 
-def shares(patterns: Iterable[str], layers: int, where: str) -> tuple[dict[Part, float], tuple[str, ...]]:
-    """The share of each part's modules, over all layers, that the patterns mean; and warnings on patterns not read.
+@record
+class Meant:
+    """What a list means: plain names; wildcards that hold in every layer or in none; those that name layers."""
+
+    names: frozenset[str]
+    anywhere: re.Pattern[str]
+    somewhere: re.Pattern[str]
+
+    def layers(self, part: Part, module: str, layers: Sequence[int]) -> frozenset[int]:
+        """Those of these layers in which this matrix is meant."""
+        called = _called(part, module)
+        if not called or not (self.names or self.anywhere.pattern or self.somewhere.pattern):
+            return frozenset()
+        if self.anywhere.pattern and any(self.anywhere.match(f"model.layers.0.{name}") for name in called):
+            return frozenset(layers)
+        return frozenset(i for i in layers if any(self.name(f"model.layers.{i}.{name}") for name in called))
+
+    def name(self, name: str) -> bool:
+        """Whether a module of this whole name is meant."""
+        parts = name.split(".")
+        runs = (".".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1))
+        wild = (self.anywhere, self.somewhere)
+        return any(run in self.names for run in runs) or any(p.match(name) for p in wild if p.pattern)
+
+
+def meant(patterns: Iterable[str], where: str) -> tuple[Meant, tuple[str, ...]]:
+    """What these patterns mean, and warnings on those that are not read.
 
     Raises RooflensError for more than MOST_WILDCARDS patterns with wildcards.
     """
-    names, globs, unread = _sorted(patterns, where)
-    if not names and not globs.pattern:
-        return {}, unread
-    prefixes = [f"model.layers.{i}." for i in range(min(layers, MOST_LAYERS))]
-
-    def share(modules: Sequence[str]) -> float:
-        return sum(_meant(p + m, names, globs) for p in prefixes for m in modules) / (len(prefixes) * len(modules))
-
-    found: dict[Part, float] = {part: max(map(share, spellings)) for part, spellings in MODULES.items()}
-    found["head"] = float(_meant("lm_head", names, globs))
-    return {part: of for part, of in found.items() if of}, unread
-
-
-def _meant(name: str, names: frozenset[str], globs: re.Pattern[str]) -> bool:
-    parts = name.split(".")
-    runs = (".".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1))
-    return any(run in names for run in runs) or bool(globs.pattern and globs.match(name))
-
-
-def _sorted(patterns: Iterable[str], where: str) -> tuple[frozenset[str], re.Pattern[str], tuple[str, ...]]:
-    """Plain names, wildcards, and warnings on the patterns that are neither."""
     names, globs, unread = set[str](), dict[str, None](), []
     for pattern in patterns:
-        read = _globs(pattern.removeprefix("re:")) if pattern.startswith("re:") else [_NESTED.sub("model.", pattern)]
+        read = _globs(pattern.removeprefix("re:")) if pattern.startswith("re:") else [_usual(pattern)]
         if not read or len(pattern) > LONGEST:
             unread.append(f"the list of modules left wide has {pattern:.80}, which is not read")
             continue
@@ -87,7 +92,26 @@ def _sorted(patterns: Iterable[str], where: str) -> tuple[frozenset[str], re.Pat
         raise RooflensError(
             f"{where}: lists {len(globs) // 2} patterns with wildcards; up to {MOST_WILDCARDS} are read"
         )
-    return frozenset(names), re.compile("|".join(map(translate, globs))), tuple(unread)
+    named = [glob for glob in globs if _NUMBERED.search(_NUMERALS.sub("", glob))]
+    return Meant(frozenset(names), _any(glob for glob in globs if glob not in named), _any(named)), tuple(unread)
+
+
+def _called(part: Part, module: str) -> tuple[str, ...]:
+    """The names that a matrix may have inside a layer; one that files call in no usual way stands for its part."""
+    parents = PARENTS.get(part, ())
+    if part == "router":
+        return parents
+    leaves = (_DELTA if part == "ssm" else {}).get(module) or LEAVES.get(module, ("_",))
+    return tuple(f"{parent}{leaf}" for parent in parents for leaf in leaves)
+
+
+def _usual(pattern: str) -> str:
+    """The name with its layers where most models have them."""
+    return _NESTED.sub("model.", _LAYERS.sub("model.layers.", pattern))
+
+
+def _any(globs: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, globs)))
 
 
 def _globs(expression: str) -> list[str]:

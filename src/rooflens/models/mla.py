@@ -16,6 +16,8 @@ from rooflens.models.model import Choices
 from rooflens.operators.rows import Home, Row
 from rooflens.operators.standard import ROTARY_FLOPS, bias, linear, norm, softmax, vector
 
+EXPAND = "kv_b: H Wn+Wv, R"  # keys and values of all heads, made from the latent
+
 
 def letters(config: Config, family: Family) -> dict[str, float]:
     """Heads, latents and the two parts of a head's width; the indexer's, where there is one."""
@@ -36,7 +38,7 @@ def rows(plan: Plan, *, selects: bool = False) -> tuple[Row, ...]:
         *(_indexer() if selects else ()),
         *(_absorbed(plan.choices) if plan.choices.mla == "absorbed" else _expanded(plan.choices)),
         *gating(plan, "Wv"),
-        linear("out", "B T H Wv, H Wv D -> B T D", "project"),
+        linear("out", "B T H Wv, H Wv D -> B T D", "project", stored="o"),
         *([bias("out bias", "D")] if plan.asked(plan.family.out_bias) else []),
         *plan.after("out"),
     )
@@ -48,7 +50,8 @@ def _latents(plan: Plan) -> Iterator[Row]:
     queries = ("q_a", "Rq") if low_rank else ("q", "H Wn+Wr")
     for i, (name, width) in enumerate((queries, ("kv_a", "R+Wr"))):
         rides = plan.choices.fused and i > 0
-        yield Row(name, f"B T D, D {width} -> B T {width}", "weight", "project", "wy" if rides else "xwy", rides=rides)
+        spec, touches = f"B T D, D {width} -> B T {width}", "wy" if rides else "xwy"
+        yield Row(name, spec, "weight", "project", touches, rides=rides, stored=name)
         if i == 0:
             yield from plan.norm("attention norm")
         if plan.asked(plan.family.qkv_bias) and name != "q":
@@ -56,23 +59,23 @@ def _latents(plan: Plan) -> Iterator[Row]:
     yield norm("kv norm", "R")
     if low_rank:
         yield norm("q norm", "Rq")
-        yield linear("q_b", "B T Rq, Rq H Wn+Wr -> B T H Wn+Wr", "project")
+        yield linear("q_b", "B T Rq, Rq H Wn+Wr -> B T H Wn+Wr", "project", stored="q_b")
     yield vector("rotary", "B T H+1 Wr -> B T H+1 Wr", ROTARY_FLOPS)
 
 
 def _absorbed(choices: Choices) -> tuple[Row, ...]:
     """The latent is read once, for scores and values alike."""
     return (
-        linear("absorb k", "B T H Wn, H Wn R -> B T H R", "project"),
+        linear("absorb k", "B T H Wn, H Wn R -> B T H R", "project", stored=EXPAND),
         *_attend(choices, "kv", "H R+Wr, B [S] R+Wr", "B [S] R", "H R"),
-        linear("absorb v", "B T H R, H R Wv -> B T H Wv", "project"),
+        linear("absorb v", "B T H R, H R Wv -> B T H Wv", "project", stored=EXPAND),
     )
 
 
 def _expanded(choices: Choices) -> tuple[Row, ...]:
     """Keys and values are written out for every position, then read by plain attention."""
     return (
-        Row("expand", "B S R, R H Wn+Wv -> B S H Wn+Wv", "weight", "project", "wy"),
+        Row("expand", "B S R, R H Wn+Wv -> B S H Wn+Wv", "weight", "project", "wy", stored=EXPAND),
         Row("latents", "B T, B [S] R+Wr -> B T", "kv", "attend", "w", 0.0, rides=True),
         *_attend(choices, "act", "H Wn+Wr, B [S] H Wn+Wr", "B [S] H Wv", "H Wv"),
     )
@@ -93,11 +96,11 @@ def _attend(choices: Choices, home: Home, first: str, second: str, out: str) -> 
 def _indexer() -> tuple[Row, ...]:
     """A small key a position, scored by a few heads that every device holds; the scores choose what is attended to."""
     return (
-        linear("index q", "B T Rq, Rq Hi Wi -> B T Hi Wi", "project"),
-        linear("index k", "B T D, D Wi -> B T Wi", "project"),
+        linear("index q", "B T Rq, Rq Hi Wi -> B T Hi Wi", "project", stored="wq_b"),
+        linear("index k", "B T D, D Wi -> B T Wi", "project", stored="wk"),
         norm("index norm", "Wi", layer_norm=True),
         bias("index norm bias", "Wi"),
-        Row("index weights", "B T D, D Hi -> B T Hi", "weight", "project", "wy", rides=True),
+        Row("index weights", "B T D, D Hi -> B T Hi", "weight", "router", "wy", rides=True),
         Row("index scores", "B T Hi Wi, B [Si] Wi -> B T Hi Pi", "kv", "attend", "xw"),
         vector("choice", "B T Hi Pi -> B T Hi Pi", 3.0),
     )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from rooflens.arrays import Number, smaller
 from rooflens.models.schemes import Stored
-from rooflens.operators.cost import Precision
+from rooflens.operators.cost import Precision, stored_bytes
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Home, Row, product
 from rooflens.operators.standard import AttentionForm
@@ -39,7 +39,7 @@ class Block:
 
     letters: those that differ from the model's. window: positions that local attention reaches, bounding S and P;
     local: a window that slides, a chunk that does not, or a selection out of all positions. caches: False where the
-    keys and values that the rows read are those that an earlier layer cached.
+    keys and values that the rows read are those that an earlier layer cached. layers: which these are, where known.
     """
 
     kind: str
@@ -49,6 +49,7 @@ class Block:
     window: float | None = None
     local: Local = "window"
     caches: bool = True
+    layers: tuple[int, ...] = ()
 
     @property
     def grows(self) -> bool:
@@ -133,9 +134,9 @@ class Model:
         """Bytes of the weights in each stored format, scales counted, all experts, a tied embedding once."""
         out: dict[str, float] = {}
         for block, row in self._rows(("weight", "table")):
-            kind = precision.stored(row.part)
-            values = self._second(block, row, self._touching(block, "E"))
-            out[kind.name] = out.get(kind.name, 0.0) + values * kind.bytes
+            letters = {**block.with_letters(self.letters), **self._touching(block, "E")}
+            for name, size in stored_bytes(row, letters, precision).items():
+                out[name] = out.get(name, 0.0) + block.count * float(size)
         return out
 
     def _params(self, experts: str, homes: tuple[Home, ...]) -> int:

@@ -10,10 +10,11 @@ from rooflens.models.family import Experts, Family
 from rooflens.records import replace
 
 COUNTED = Experts()
+BARE = Experts(bare_router=True)
 MIXTRAL = Family(pattern="L", experts=COUNTED)
 QWEN3_MOE = replace(QWEN3, experts=COUNTED)
-DEEPSEEK = Family(qkv_bias="attention_bias", out_bias="attention_bias", mixer="mla", experts=COUNTED)
-GLM_MOE = Family(qkv_bias="attention_bias", head_norm="head if use_qk_norm", experts=COUNTED)
+DEEPSEEK = Family(qkv_bias="attention_bias", out_bias="attention_bias", mixer="mla", experts=BARE)
+GLM_MOE = Family(qkv_bias="attention_bias", head_norm="head if use_qk_norm", experts=BARE)
 OLMO = Family(qkv_bias="attention_bias", out_bias="attention_bias", head_norm="whole", experts=COUNTED)
 
 MOE: dict[str, Family] = {
@@ -22,19 +23,20 @@ MOE: dict[str, Family] = {
         gate="wide", experts=Experts(router_bias=True),
     ),
     "aria_text": replace(LLAMA, experts=COUNTED),
-    "axk1": replace(DEEPSEEK, experts=Experts(norms=1)),
-    "bailing_moe": Family(qkv_bias="use_qkv_bias", out_bias="use_bias", experts=COUNTED),
+    "axk1": replace(DEEPSEEK, experts=Experts(norms=1, bare_router=True)),
+    "bailing_moe": Family(qkv_bias="use_qkv_bias", out_bias="use_bias", experts=COUNTED, packed="qkv"),
     "bailing_moe_v2": Family(
+        packed="qkv",
         qkv_bias="use_qkv_bias", out_bias="use_bias", head_norm="head if use_qk_norm", experts=COUNTED
     ),
     "cohere2_moe": replace(COHERE, pattern="LLLG", experts=COUNTED),
-    "dbrx": Family(norm="plain", experts=COUNTED),
+    "dbrx": Family(norm="plain", experts=COUNTED, packed="qkv"),
     "deepseek": Family(qkv_bias="attention_bias", out_bias="attention_bias", experts=COUNTED),
     "deepseek_v2": DEEPSEEK,
     "deepseek_v3": DEEPSEEK,
     "deepseek_v32": replace(DEEPSEEK, mixer="selected mla"),
     "dots1": Family(
-        qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", pattern="L", experts=COUNTED
+        qkv_bias="attention_bias", out_bias="attention_bias", head_norm="head", pattern="L", experts=BARE
     ),
     "ernie4_5_moe": Family(
         qkv_bias="use_bias", out_bias="use_bias", ffn_bias="use_bias", experts=Experts(router_bias=True)
@@ -44,7 +46,7 @@ MOE: dict[str, Family] = {
     "flint": replace(QWEN3, sinks="all", pattern="GGLLL", experts=COUNTED),
     "glm4_moe": GLM_MOE,
     "glm4_moe_lite": DEEPSEEK,
-    "glm4v_moe_text": replace(GLM, experts=COUNTED),
+    "glm4v_moe_text": replace(GLM, experts=BARE),
     "glm_moe_dsa": replace(DEEPSEEK, mixer="selected mla"),
     "gpt_oss": Family(
         qkv_bias="attention_bias", out_bias="attention_bias", pattern="LG", sinks="all",

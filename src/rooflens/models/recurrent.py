@@ -8,7 +8,7 @@ rule also reads before it writes, 8. Not counted: the small triangular solve of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rooflens.models.config import Config
 from rooflens.models.family import Family, Plan
@@ -63,15 +63,24 @@ def _conv(config: Config, *widths: str, has_bias: bool = False, act: bool = True
             yield bias("conv bias", width)
 
 
-def _projections(*widths: str, first: str = "in") -> Iterator[Row]:
-    """One product in, written as several rows where the pieces are split differently over devices."""
-    for i, width in enumerate(widths):
-        rides = i > 0
-        yield Row(first, f"B T D, D {width} -> B T {width}", "weight", "ssm", "wy" if rides else "xwy", rides=rides)
+def _projections(*widths: str, stored: Sequence[str] = ()) -> Iterator[Row]:
+    """One product in, written as several rows where the pieces are split differently over devices.
+
+    stored: what a file keeps each piece in, where that is not one matrix for all.
+    """
+    one = (f"in: {' + '.join(widths)}, D",) * len(widths)
+    for i, (width, of) in enumerate(zip(widths, stored or one, strict=True)):
+        spec, touches = f"B T D, D {width} -> B T {width}", "wy" if i else "xwy"
+        yield Row("in", spec, "weight", "ssm", touches, rides=i > 0, stored=of)
+
+
+def _each(*modules: str, outputs: str) -> str:
+    """Several matrices with as many outputs each."""
+    return "; ".join(f"{module}: {outputs}, D" for module in modules)
 
 
 def _out(width: str = VALUES) -> Row:
-    return linear("out", f"B T {width}, {width} D -> B T D", "ssm")
+    return linear("out", f"B T {width}, {width} D -> B T D", "ssm", stored="out")
 
 
 def _mamba2(plan: Plan) -> Iterator[Row]:
@@ -94,10 +103,10 @@ def _mamba1(plan: Plan) -> Iterator[Row]:
     yield from _projections("2 Hs")
     yield from [bias("in bias", "2 Hs")] if has_bias else []
     yield from _conv(plan.config, "Hs", has_bias=_conv_bias(plan.config))
-    yield linear("x", "B T Hs, Hs Rd+2Ns -> B T Rd+2Ns", "ssm")
+    yield linear("x", "B T Hs, Hs Rd+2Ns -> B T Rd+2Ns", "ssm", stored="x")
     if plan.family.recurrent_form == "inner norms":
         yield norm("inner norms", "Rd+2Ns")
-    yield linear("time step", "B T Rd, Rd Hs -> B T Hs", "ssm")
+    yield linear("time step", "B T Rd, Rd Hs -> B T Hs", "ssm", stored="dt")
     yield bias("time step bias", "Hs")
     yield Row("decay", "B T Hs, Hs Ns -> B T Hs", "weight", "norm", "w", 1.0, rides=True)
     yield bias("skip", "Hs")
@@ -109,7 +118,13 @@ def _mamba1(plan: Plan) -> Iterator[Row]:
 
 
 def _delta_net(plan: Plan) -> Iterator[Row]:
-    yield from _projections(f"2 {KEYS}", f"2 {VALUES}", "2 Hs")  # queries and keys; values and gate; decay, strength
+    """Queries and keys, values, gate, and a decay and a strength for each head; packed in several ways."""
+    several = (_each("q", "k", outputs=KEYS), "v", "z", _each("a", "b", outputs="Hs"))
+    if plan.packs("in_qkv"):
+        several = (f"qkv: 2 {KEYS} + {VALUES}, D",) * 2 + several[2:]
+    if plan.packs("in_qkvz"):
+        several = (*(f"qkvz: 2 {KEYS} + 2 {VALUES}, D",) * 3, "ba")
+    yield from _projections(f"2 {KEYS}", VALUES, VALUES, "2 Hs", stored=several)
     yield from _conv(plan.config, f"2 {KEYS}", VALUES)
     yield Row("decay", "B T Hs, 2 Hs -> B T Hs", "weight", "norm", "w", 4.0, rides=True)
     yield from _scan(plan.choices, DELTA_FLOPS)
@@ -121,10 +136,11 @@ def _delta_attention(plan: Plan) -> Iterator[Row]:
     """Kimi delta attention: a decay for each key of each head, through a narrow gate or a full one."""
     narrow = plan.family.recurrent_form != "wide gates"
     first = ("2 Hs Ns", VALUES, "Hs", *(("2 Rd",) if narrow else ("Hs Ns", VALUES)))
-    yield from _projections(*first)
+    gates = (_each("f_a", "g_a", outputs="Rd"),) if narrow else ("f", "g")
+    yield from _projections(*first, stored=(_each("q", "k", outputs="Hs Ns"), "v", "b", *gates))
     if narrow:
-        yield linear("decay gate", "B T Rd, Rd Hs Ns -> B T Hs Ns", "ssm")
-        yield linear("output gate", f"B T Rd, Rd {VALUES} -> B T {VALUES}", "ssm")
+        yield linear("decay gate", "B T Rd, Rd Hs Ns -> B T Hs Ns", "ssm", stored="f_b")
+        yield linear("output gate", f"B T Rd, Rd {VALUES} -> B T {VALUES}", "ssm", stored="g_b")
     yield Row("decay", "B T Hs, Hs -> B T Hs", "weight", "norm", "w", 1.0, rides=True)
     yield bias("decay bias", "Hs Ns")
     yield from _conv(plan.config, "2 Hs Ns", VALUES)
@@ -134,7 +150,7 @@ def _delta_attention(plan: Plan) -> Iterator[Row]:
 
 
 def _lightning(plan: Plan) -> Iterator[Row]:
-    yield from _projections("3 Hs Ws", VALUES)  # queries, keys, values; gate
+    yield from _projections("3 Hs Ws", VALUES, stored=("qkv", "gate"))
     yield from _scan(plan.choices, SCAN_FLOPS)
     yield wide_norm("gated norm", VALUES)
     yield _out()
@@ -153,7 +169,7 @@ def _short_conv(plan: Plan) -> Iterator[Row]:
 
 def _rg_lru(plan: Plan) -> Iterator[Row]:
     """Two branches, a convolution, and a gated recurrence with block-diagonal gates (Hs blocks of Ws)."""
-    yield from _projections("2 Hs Ws")
+    yield from _projections("2 Hs Ws", stored=(_each("linear_x", "linear_y", outputs="Hs Ws"),))
     yield bias("in bias", "2 Hs Ws")
     yield from _conv(plan.config, VALUES, has_bias=True, act=False)
     yield linear("gates", "B T Hs Ws, 2 Hs Ws 1Ws -> B T 2 Hs 1Ws", "ssm")

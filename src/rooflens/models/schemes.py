@@ -1,8 +1,8 @@
-"""Quantisation methods: the bits that each stores, read from its own keys.
+"""Quantisation methods: what each keeps of a matrix, read from its own keys.
 
-    bits a value = bits of the value + (bits of scale + bits of zero point) / values that share them
-
-A scale for a whole matrix is not counted (a few bytes a layer); one for each output channel is, over `width` values.
+A matrix of R outputs and C inputs takes R x C values, a scale (and a zero point) for every block of it, and what its
+method puts beside: see rooflens.dtypes.Layout. Nothing is averaged, so that the bytes are those of the files; not
+counted are 0.1 kB of JSON that bitsandbytes puts beside each matrix, and smoothing scales of W8A8.
 Sources: the file formats of AutoGPTQ, AutoAWQ, bitsandbytes, compressed-tensors, TensorRT Model Optimizer, MLX.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rooflens.dtypes import DTYPES, Dtype
+from rooflens.dtypes import DTYPES, Dtype, Layout
 from rooflens.models.config import Config
 from rooflens.operators.rows import Part
 from rooflens.records import field, record, replace
@@ -20,6 +20,7 @@ KEPT: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
 LISTED: tuple[Part, ...] = ("embed", "router", "norm", "conv")  # of formats that name the head when they leave it wide
 BUT_EXPERTS: tuple[Part, ...] = (*KEPT, "linear", "project", "shared", "ssm")
 WEIGHT_ONLY = "fp16"  # the math of a weight-only format: the activations' 16 bit, whichever that is
+CACHES = (("k", 1), ("v", 1), ("qkv", 2))  # matrices that make what is cached, and how many scales of it stand beside
 
 
 @record
@@ -32,114 +33,173 @@ class Stored:
     warnings: tuple[str, ...] = ()
 
 
-def _grouped(name: str, config: Config, width: int, *, shared_bits: float, default: int | None = 128) -> Dtype:
-    """Whole numbers, with `shared_bits` for each group of them."""
-    bits, group = config.size("bits", 4), _group(config, default, width)
-    return Dtype(f"{name} int{bits} g{group}", bits + shared_bits / group, WEIGHT_ONLY)
+def laid(name: str, math: str, layout: Layout) -> Dtype:
+    """A format whose files have this layout."""
+    return Dtype(name, layout.mean_bits, math, layout=layout)
 
 
-def _group(config: Config, default: int | None, width: int) -> int:
-    """Values that share a scale; -1 is an output channel, as is null or nothing where there is no default."""
+def _per_tensor(scalars: int, module_bits: tuple[tuple[str, float], ...] = ()) -> Dtype:
+    """fp8 with so many fp32 scalars beside each matrix."""
+    return laid("fp8 per tensor", "fp8", Layout(8, matrix_bits=32 * scalars, module_bits=module_bits))
+
+
+def _per_channel(name: str, bits: int, math: str, scale_bits: int = 32, **beside: Any) -> Dtype:
+    """A scale for each output."""
+    return laid(f"{name} per channel", math, Layout(bits, scale_bits, **beside))
+
+
+def _group(config: Config, default: int | None) -> int:
+    """Values of a row that share a scale; 0, all of them: -1, or null or nothing where there is no default."""
     said = config.data.get("group_size")
-    return width if said == -1 or (said is None and default is None) else config.size("group_size", default)
+    return 0 if said == -1 or (said is None and default is None) else config.size("group_size", default)
 
 
-def _gptq(config: Config, width: int) -> Stored:
-    """A 16-bit scale and a zero point a group, the latter also where it is always the same."""
-    found = Stored(_grouped("gptq", config, width, shared_bits=16 + config.size("bits", 4)))
+def _grouped(name: str, config: Config, *, shared_bits: float, default: int | None = 128, **beside: Any) -> Dtype:
+    """Whole numbers, with `shared_bits` for each group of them."""
+    bits, group = config.size("bits", 4), _group(config, default)
+    how = f"g{group}" if group else "per channel"
+    return laid(f"{name} int{bits} {how}", WEIGHT_ONLY, Layout(bits, shared_bits, 1, group, **beside))
+
+
+def _gptq(config: Config) -> Stored:
+    """A 16-bit scale and a zero point a group, the latter also where it is always the same; a group for each input.
+
+    AutoGPTQ, which writes model_file_base_name, also adds a bias of zeros to every matrix.
+    """
+    zeros = 16 if "model_file_base_name" in config.data else 0
+    found = Stored(
+        _grouped("gptq", config, shared_bits=16 + config.size("bits", 4), column_bits=32, row_bits=float(zeros))
+    )
     return replace(found, parts=dict.fromkeys(LISTED)) if config.flag("lm_head", default=False) else found
 
 
-def _awq(config: Config, width: int) -> Stored:
+def _auto_round(config: Config) -> Stored:
+    """As GPTQ, without the group of each input."""
+    return Stored(_grouped("auto-round", config, shared_bits=16 + config.size("bits", 4)))
+
+
+def _awq(config: Config) -> Stored:
     zero_bits = config.size("bits", 4) if config.flag("zero_point", default=True) else 0
-    return Stored(_grouped("awq", config, width, shared_bits=16 + zero_bits))
+    return Stored(_grouped("awq", config, shared_bits=16 + zero_bits))
 
 
-def _mlx(config: Config, width: int) -> Stored:
-    """A 16-bit scale and a 16-bit offset a group; embedding and head are quantised too."""
-    return Stored(_grouped("mlx", config, width, shared_bits=32, default=None), dict.fromkeys(("norm", "conv")))
+def _mlx(config: Config) -> Stored:
+    """A 16-bit scale and offset a group, or 8-bit scales; embedding and head are quantised too."""
+    return Stored(mlx_format(config), dict.fromkeys(("norm", "conv")))
 
 
-def _bitsandbytes(config: Config, width: int) -> Stored:
-    """4 bit: an fp32 maximum for 64 values, or (double) an 8-bit one and an fp32 for 256 of these. 8 bit: a channel."""
+def mlx_format(config: Config) -> Dtype:
+    """What MLX keeps of one module."""
+    mode = config.text("mode", "affine")
+    known = ("affine", "mxfp4", "mxfp8", "nvfp4")
+    config.must(f"mode {mode!r} is not modelled; modelled are: {', '.join(known)}", holds=mode in known)
+    if mode == "affine":
+        return _grouped("mlx", config, shared_bits=32, default=None)
+    group = _group(config, 16 if mode == "nvfp4" else 32)
+    return laid(f"mlx {mode}", WEIGHT_ONLY, Layout(config.size("bits", 8 if mode == "mxfp8" else 4), 8, 1, group))
+
+
+def _bitsandbytes(config: Config) -> Stored:
+    """4 bit: an fp32 maximum for 64 values, or (double) an 8-bit one and an fp32 for 256 of these; tables of values.
+
+    8 bit: an fp32 for each output, and a byte that names the order of values.
+    """
     if config.flag("load_in_8bit", default=False):
-        return Stored(Dtype("bitsandbytes int8", 8 + 32 / width, "int8"))
-    double = config.flag("bnb_4bit_use_double_quant", default=False)
-    shared_bits = 8 / 64 + 32 / (64 * 256) if double else 32 / 64
-    return Stored(Dtype(f"bitsandbytes {config.text('bnb_4bit_quant_type', 'fp4')}", 4 + shared_bits, WEIGHT_ONLY))
+        return Stored(_per_channel("bitsandbytes int8", 8, "int8", matrix_bits=8.0))
+    layout = Layout(4, 32, 1, 64, flat=True, matrix_bits=16 * 32)
+    if config.flag("bnb_4bit_use_double_quant", default=False):
+        layout = replace(layout, shared_bits=8, again=256, again_bits=32, matrix_bits=(16 + 256) * 32)
+    return Stored(laid(f"bitsandbytes {config.text('bnb_4bit_quant_type', 'fp4')}", WEIGHT_ONLY, layout))
 
 
-def _fp8(config: Config, _: int) -> Stored:
-    """An fp32 scale (8 bits where scale_fmt says ue8m0) for a block, or one for a whole matrix."""
+def _fp8(config: Config) -> Stored:
+    """An fp32 scale for a block (also where scale_fmt says that it is a power of two), or one for a whole matrix."""
     if config.data.get("weight_block_size") is None:
-        return Stored(Dtype("fp8 per tensor", 8, "fp8"))
+        return Stored(_per_tensor(2 if config.text("activation_scheme", "dynamic") == "static" else 1))
     rows, columns = _block(config, "weight_block_size")
-    scale_bits = 8 if config.text("scale_fmt", "float") == "ue8m0" else 32
-    return Stored(Dtype(f"fp8 {rows}x{columns}", 8 + scale_bits / (rows * columns), "fp8"))
+    return Stored(laid(f"fp8 {rows}x{columns}", "fp8", Layout(8, 32, rows, columns)))
 
 
-def _fbgemm(_: Config, width: int) -> Stored:
-    return Stored(Dtype("fp8 per channel", 8 + 32 / width, "fp8"))
+def _fbgemm(_: Config) -> Stored:
+    """An fp32 scale for each output, and the bound of the input's."""
+    return Stored(_per_channel("fp8", 8, "fp8", matrix_bits=32.0))
 
 
-def _mxfp4(_: Config, __: int) -> Stored:
+def _mxfp4(_: Config) -> Stored:
     """Experts only, and weights only: their activations are 16 bit."""
-    return Stored(Dtype("mxfp4", DTYPES["mxfp4"].bits, WEIGHT_ONLY), dict.fromkeys(BUT_EXPERTS))
+    return Stored(laid("mxfp4", WEIGHT_ONLY, Layout(4, 8, 1, 32)), dict.fromkeys(BUT_EXPERTS))
 
 
-def _modelopt(config: Config, width: int) -> Stored:
-    algorithm, group = config.text("quant_algo", "").upper(), _group(config, 128, width)
+def _modelopt(config: Config) -> Stored:
+    """fp32 scalars: of the weights, of the input, and of keys and values where the cache is narrow too."""
+    algorithm, group, kv = config.text("quant_algo", "").upper(), _group(config, 128), _kv(config)
+    cached = tuple((module, 32.0 * many) for module, many in CACHES) if kv else ()
+    nvfp4 = Layout(4, 8, 1, 16, matrix_bits=64, module_bits=cached)
+    awq = Layout(4, 16, 1, group, column_bits=16)
     formats = {
-        "FP8": Dtype("fp8 per tensor", 8, "fp8"),
-        "FP8_PER_CHANNEL_PER_TOKEN": Dtype("fp8 per channel", 8 + 32 / width, "fp8"),
-        "MXFP8": DTYPES["mxfp8"],
-        "NVFP4": DTYPES["nvfp4"],
-        "NVFP4_AWQ": DTYPES["nvfp4"],
-        "W4A16_AWQ": Dtype(f"int4 g{group}", 4 + 16 / group, WEIGHT_ONLY),
-        "W4A8_AWQ": Dtype(f"int4 g{group}", 4 + 16 / group, "fp8"),
-        "W8A8_SQ_PER_CHANNEL": Dtype("int8 per channel", 8 + 32 / width, "int8"),
+        "FP8": _per_tensor(2, cached),
+        "FP8_PER_CHANNEL_PER_TOKEN": _per_channel("fp8", 8, "fp8", module_bits=cached),
+        "MXFP8": laid("mxfp8", "fp8", Layout(8, 8, 1, 32, module_bits=cached)),
+        "NVFP4": laid("nvfp4", "fp4", nvfp4),
+        "NVFP4_AWQ": laid("nvfp4", "fp4", replace(nvfp4, column_bits=16)),
+        "W4A16_AWQ": laid(f"int4 g{group}", WEIGHT_ONLY, awq),
+        "W4A8_AWQ": laid(f"int4 g{group}", "fp8", awq),
+        "W8A8_SQ_PER_CHANNEL": _per_channel("int8", 8, "int8"),
     }
     good = algorithm in formats
     config.must(f"quant_algo {algorithm!r} is not modelled; modelled are: {', '.join(formats)}", holds=good)
-    return Stored(formats.get(algorithm, DTYPES["fp8"]), dict.fromkeys(LISTED), _kv(config))
+    return Stored(formats.get(algorithm, DTYPES["fp8"]), dict.fromkeys(LISTED), kv)
 
 
-def _compressed(config: Config, width: int) -> Stored:
+def _compressed(config: Config) -> Stored:
     """One format for all: several would need to be told apart by module."""
     groups = config.data.get("config_groups")
-    found = [_one_group(config, group, width) for group in groups.values()] if isinstance(groups, Mapping) else []
+    found = [_one_group(config, group) for group in groups.values()] if isinstance(groups, Mapping) else []
     config.must("config_groups: expected an object of groups", holds=bool(found))
     config.must("config_groups: several formats in one model are not modelled", holds=len(set(found)) <= 1)
     return Stored(found[0] if found else DTYPES["fp8"], dict.fromkeys(LISTED), _kv(config))
 
 
-def _one_group(config: Config, group: Any, width: int) -> Dtype:
+def _one_group(config: Config, group: Any) -> Dtype:
     """The weights of a group; computed in the format of its activations, in 16 bit when these are not quantised."""
     facts, activations = _inner(config, group, "weights"), _inner(config, group, "input_activations")
     if facts is None:
         config.must("config_groups: a group without weights is not modelled", holds=False)
         return DTYPES["fp8"]
+    said = group.get("format") or config.data.get("format")
+    packed = said == "pack-quantized"
+    config.must(f"format {said!r:.40} is not modelled", holds=said != "marlin-24")
     math = _format(activations) if activations else WEIGHT_ONLY
-    name, (shared_by, shared_bits) = _format(facts), _scales(facts, width)
-    how = f"g{shared_by}" if facts.data.get("group_size") else f"per {facts.text('strategy', 'tensor')}"
-    found = Dtype(f"{name} {how}", facts.size("num_bits", 8) + shared_bits / shared_by, math)
+    cached = tuple((module, 16.0 * many) for module, many in CACHES) if config.data.get("kv_cache_scheme") else ()
+    layout = replace(_scales(facts, activations, packed=packed), module_bits=cached)
+    how = f"g{layout.columns}" if facts.data.get("group_size") else f"per {facts.text('strategy', 'tensor')}"
+    found = laid(f"{_format(facts)} {how}", math, layout)
     config.faults += facts.faults + (activations.faults if activations else [])
     return found
 
 
-def _scales(facts: Config, width: int) -> tuple[int, float]:
-    """How many values share a scale and a zero point, and the bits of these."""
-    strategy = facts.text("strategy", "tensor")
+def _scales(facts: Config, inputs: Config | None, *, packed: bool) -> Layout:
+    """What shares a scale and a zero point, and the bits of these; inputs keep a scale where it does not move.
+
+    Packed whole numbers keep the shape of the matrix, two int64, and the group of each input where these are sorted.
+    """
+    strategy, bits = facts.text("strategy", "tensor"), facts.size("num_bits", 8)
     known = ("tensor", "channel", "group", "tensor_group", "block")
     facts.must(f"strategy {strategy!r} is not modelled; modelled are: {', '.join(known)}", holds=strategy in known)
-    zero_bits = 0 if facts.flag("symmetric", default=True) else facts.size("num_bits", 8)
-    scale_bits = 8 if strategy == "tensor_group" or "uint8" in facts.text("scale_dtype", "") else 16
-    if strategy == "tensor":
-        return 1, 0
+    shared = 8.0 if strategy == "tensor_group" or "uint8" in facts.text("scale_dtype", "") else 16
+    if not facts.flag("symmetric", default=True):
+        shared += bits if packed else 8
+    sorted_inputs = packed and facts.text("actorder", "") in ("group", "dynamic")
+    still = inputs is not None and inputs.data.get("dynamic") is False
+    matrix = 128.0 * packed + 16 * still
+    if strategy == "tensor_group":  # one more scale for the whole matrix, and one for its input, both fp32
+        matrix = 32.0 if inputs is None else 64.0
+    rows, columns = (0, 0) if strategy == "tensor" else (1, 0)
     if strategy == "block":
         rows, columns = _block(facts, "block_structure")
-        return rows * columns, scale_bits + zero_bits
-    return _group(facts, None, width), scale_bits + zero_bits
+    elif strategy != "tensor":
+        columns = _group(facts, None)
+    return Layout(bits, shared, rows, columns, matrix_bits=matrix, column_bits=32.0 * sorted_inputs)
 
 
 def _format(facts: Config) -> str:
@@ -169,10 +229,10 @@ def _block(config: Config, key: str) -> tuple[int, int]:
     return 1, 1
 
 
-METHODS: dict[str, Callable[[Config, int], Stored]] = {
+METHODS: dict[str, Callable[[Config], Stored]] = {
     "gptq": _gptq,
     "awq": _awq,
-    "auto-round": _gptq,
+    "auto-round": _auto_round,
     "bitsandbytes": _bitsandbytes,
     "compressed-tensors": _compressed,
     "fbgemm_fp8": _fbgemm,

@@ -19,7 +19,7 @@ from rooflens.operators.standard import linear, norm
 from rooflens.records import replace
 
 Letters = dict[str, float]
-OPENELM = Family(head_norm="head if normalize_qk_projections")
+OPENELM = Family(head_norm="head if normalize_qk_projections", packed="qkv ffn")
 NONE, LINEAR = -1, 0
 
 

@@ -53,17 +53,18 @@ def blocks(config: Config, sizes: Letters, choices: Choices) -> tuple[Block, ...
 
 def _shared(plan: Plan) -> Iterator[Row]:
     """Attention on two streams at once, and a feed-forward network."""
-    yield linear("qkv", "B T 2 D, 2 D H+2K W -> B T H+2K W", "project")
+    heads = "q: H W, 2 D; k: K W, 2 D; v: K W, 2 D"
+    yield linear("qkv", "B T 2 D, 2 D H+2K W -> B T H+2K W", "project", stored=heads)
     yield norm("attention norm", "2 D")
     yield Row("attention norm", "B T D, D -> B T D", "weight", "norm", "w", 0.0, rides=True)  # its other half
     if plan.config.flag("use_mem_rope"):
         yield vector("rotary", "B T H+K W -> B T H+K W", ROTARY_FLOPS)
     yield from attention(plan.choices.attention)
-    yield linear("out", "B T H W, H W D -> B T D", "project")
-    yield linear("gate_up", "B T D, D 2 F -> B T 2 F")
+    yield linear("out", "B T H W, H W D -> B T D", "project", stored="o")
+    yield linear("gate_up", "B T D, D 2 F -> B T 2 F", stored="gate_up")
     yield norm("ffn norm")
     yield vector("activation", "B T F -> B T F", GATED_FLOPS)
-    yield linear("down", "B T F, F D -> B T D")
+    yield linear("down", "B T F, F D -> B T D", stored="down")
     yield from plan.after("down")
 
 

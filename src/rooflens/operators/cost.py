@@ -9,7 +9,7 @@ from rooflens.arrays import Number
 from rooflens.dtypes import DTYPES, Dtype
 from rooflens.operators.collectives import ALONE, Way
 from rooflens.operators.letters import Letters
-from rooflens.operators.rows import Part, Row
+from rooflens.operators.rows import Part, Row, product
 from rooflens.records import field, record
 
 
@@ -112,7 +112,7 @@ def cost_of(row: Row, letters: Letters, precision: Precision, way: Way = ALONE) 
     act = precision.activations.bytes
     flops = row.flops(letters)
     moved = (x * act if "x" in row.touches else 0.0) + (y * act if "y" in row.touches else 0.0)
-    second = w * _stored_bytes(row, precision) if "w" in row.touches else 0.0
+    second = _second_bytes(row, w, letters, precision) if "w" in row.touches else 0.0
     weight = second if row.home in ("weight", "tied") else 0.0
     kv = {"kv": second, "state": 2 * second}.get(row.home, 0.0)
     if row.home == "act":
@@ -155,11 +155,40 @@ def kernels(rows: Iterable[Row]) -> list[tuple[Row, ...]]:
     return [tuple(group) for group in groups]
 
 
-def _stored_bytes(row: Row, precision: Precision) -> float:
+def stored_bytes(row: Row, letters: Letters, precision: Precision) -> dict[str, Number]:
+    """Bytes of the weights of a row in each format that a file keeps them in, everything beside the values counted.
+
+    Matrix by matrix where the format has a layout; a row that is some of a matrix has that share of its bytes.
+    """
+    weights, kind = product(row.operands[1], letters), precision.stored(row.part)
+    if kind.layout is None:
+        return {kind.name: weights * kind.bytes}
+    found: dict[str, float] = {}
+    values = 0.0
+    for i, matrix in enumerate(row.matrices):
+        rows, columns = matrix.sizes(letters)
+        values += rows * columns
+        for of, share in _formats(row, i, kind, precision.activations):
+            bits = of.layout.bits(rows, columns, matrix.module) if of.layout else of.bits * rows * columns
+            found[of.name] = found.get(of.name, 0.0) + share * bits / 8
+    return {name: weights / values * size for name, size in found.items()}
+
+
+def _formats(row: Row, matrix: int, kind: Dtype, wide: Dtype) -> list[tuple[Dtype, float]]:
+    """The formats of one matrix of a row over its layers, each with its share."""
+    apart = row.apart[matrix] if row.apart else ()
+    rest = 1.0 - sum(share for _, share in apart)
+    return [*((of or wide, share) for of, share in apart), *([(kind, rest)] if rest > 0 else [])]
+
+
+def _second_bytes(row: Row, elements: Number, letters: Letters, precision: Precision) -> Number:
     if row.home == "kv":
-        return precision.kv.bytes
+        return elements * precision.kv.bytes
     if row.home == "state" and row.part != "conv":
-        return precision.state.bytes
+        return elements * precision.state.bytes
     if row.home in ("act", "link", "state"):
-        return precision.activations.bytes
-    return precision.stored(row.part).bytes
+        return elements * precision.activations.bytes
+    kind = precision.stored(row.part)
+    if kind.layout is None:
+        return elements * kind.bytes
+    return sum(stored_bytes(row, letters, precision).values(), 0.0)

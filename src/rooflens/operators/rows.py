@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from typing import Literal
 
 from rooflens.arrays import Number
+from rooflens.dtypes import Dtype
 from rooflens.errors import RooflensError
 from rooflens.operators.letters import Letters, check, value
 from rooflens.records import record
@@ -25,6 +26,8 @@ Part = Literal[
     "link",
 ]  # fmt: skip
 Collective = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send"]
+Apart = tuple[tuple[Dtype | None, float], ...]
+"""Formats other than its part's that a matrix has in a share of the layers; None is the activations' own."""
 _TERM = re.compile(r"(\d*)([A-Z][a-z]?)?")
 
 
@@ -45,6 +48,20 @@ class Token:
 
 
 @record
+class Matrix:
+    """One matrix of a model's file: what its module is called, and the sizes of its outputs and inputs."""
+
+    module: str
+    outputs: tuple[tuple[Token, ...], ...]
+    inputs: tuple[Token, ...]
+
+    def sizes(self, letters: Letters) -> tuple[float, float]:
+        """Rows and columns. The outputs are a sum of products: what is stored as one may be several here."""
+        rows = sum(float(product(part, letters)) for part in self.outputs)
+        return rows, float(product(self.inputs, letters))
+
+
+@record
 class Row:
     """One operator.
 
@@ -58,6 +75,9 @@ class Row:
     flops_per_point: 2 is a contraction on the matrix unit; 0 a look-up; 1 to 8 work on the vector unit.
     rides: runs inside the kernel of the row before.
     collective: what is done with the message, see operators.collectives.
+    stored: the matrices that a file keeps the second operand in: `"down"`, one of that name, its columns what is
+        contracted; or `"q: H W, D; k: K W, D"`, several, or of other sizes (`+` adds outputs). A row may be a part of a
+        matrix. apart: for each of them, the formats that it has in some layers instead of its part's.
     """
 
     name: str
@@ -68,6 +88,8 @@ class Row:
     flops_per_point: float = 2.0
     rides: bool = False
     collective: Collective | None = None
+    stored: str = ""
+    apart: tuple[Apart, ...] = ()
 
     def __post_init__(self) -> None:
         if set(self.touches) - set("xwy"):
@@ -92,6 +114,17 @@ class Row:
         every = {t.text: t for side in self.operands for t in side if not t.sizes_only}
         return tuple(every.values())
 
+    @cached_property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """What a file keeps the second operand in."""
+        if ":" in self.stored:
+            return tuple(_matrix(text) for text in self.stored.split(";"))
+        x, _, y = ({token.text for token in side} for side in self.operands)
+        sizes = [token for token in self.operands[1] if not token.sizes_only]
+        inputs = [token for token in sizes if token.text in x - y] or sizes[-1:]
+        outputs = tuple(token for token in sizes if token not in inputs)
+        return (Matrix(self.stored, (outputs,), tuple(inputs)),)
+
     @property
     def contracts(self) -> bool:
         """Whether this is tensor work (2 FLOP a point) and not vector work."""
@@ -113,6 +146,12 @@ def product(tokens: Iterable[Token], letters: Letters) -> Number:
     for token in tokens:
         total = total * token.size(letters)
     return total
+
+
+def _matrix(text: str) -> Matrix:
+    module, _, sizes = text.partition(":")
+    outputs, _, inputs = sizes.partition(",")
+    return Matrix(module.strip(), tuple(_tokens(part) for part in outputs.split(" + ")), _tokens(inputs))
 
 
 def _tokens(side: str) -> tuple[Token, ...]:

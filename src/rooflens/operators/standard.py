@@ -20,9 +20,9 @@ ACTIVATION_FLOPS = 4.0
 GATED_FLOPS = 5.0
 
 
-def linear(name: str, spec: str, part: Part = "linear", home: Home = "weight") -> Row:
+def linear(name: str, spec: str, part: Part = "linear", home: Home = "weight", stored: str = "") -> Row:
     """A matrix product against stored weights, a kernel of its own."""
-    return Row(name, spec, home, part)
+    return Row(name, spec, home, part, stored=stored)
 
 
 def bias(name: str, width: str, tokens: str = "B T") -> Row:
