@@ -64,6 +64,20 @@ def test_bytes_that_an_engine_with_uniform_pages_allocates() -> None:
     assert allocated == {"gpt-oss-120b": 36 * 2 * 8 * 64, "gemma-4-26b-a4b": 30 * 2 * 8 * 256}
 
 
+def test_gemma_4_has_the_parameters_that_its_published_files_hold() -> None:
+    """Each router has a scale of its input and one of each expert, and each layer seven norms.
+
+    A count by hand without both scales and with six norms is 30 x (2816 + 128 + 2816) = 172,800 lower, and wrong.
+    The index of the files says 25,805,933,872, its class's vision tower and projector included; a GGUF of the text part
+    holds 25,233,142,046, with a scalar a layer and 256 factors of rotary positions, which are no parameters.
+    """
+    text = models.named("gemma-4-26b-a4b").params_total
+    tower, projector = 569_548_080, 3_244_032
+    assert text + tower + projector == 25_805_933_872
+    assert text + 30 + 256 == 25_233_142_046
+    assert text - 30 * (2816 + 128 + 2816) == 25_232_968_960
+
+
 @pytest.mark.parametrize(
     ("name", "streamed"),
     [
