@@ -87,6 +87,11 @@ def test_the_table_of_llama_bench_is_in_gibibytes(tmp_path):
     assert "neither" in found["mixed"].notes[0]
 
 
+def test_old_tables_of_llama_bench_have_a_blank_in_the_test(tmp_path):
+    found = points(observed(tmp_path, TABLE.replace("pp512", "pp 512").replace("tg128", "tg 128")))
+    assert (found["prefill"].value, found["decode"].value, found["mixed"].value) == (11636.4, 150.0, 700.0)
+
+
 def test_a_speed_that_its_own_time_denies_is_said(tmp_path):
     found = observed(tmp_path, json.dumps([{**DECODE, "avg_ts": 300.0}]))
     assert "300 tokens/s is said, 128 tokens in its time are 150" in found.warnings[0]
@@ -151,6 +156,11 @@ def test_the_ceiling_of_a_collective_is_its_plateau_and_not_the_average(tmp_path
 def test_without_a_header_the_ranks_follow_from_the_two_bandwidths(tmp_path):
     text = "\n".join(line for line in NCCL.splitlines() if "nThread" not in line and "Avg" not in line)
     assert observed(tmp_path, text).points[0].conditions["ranks"] == 8  # 480 / 274 = 2 (8-1)/8
+
+
+def test_lines_with_a_rank_before_them_are_lines(tmp_path):
+    tagged = "".join(f"[1,0]<stdout>: {line}\n" for line in NCCL.splitlines())
+    assert observed(tmp_path, tagged).points[0].value == 479.99e9
 
 
 def test_wrong_results_of_a_collective_are_said(tmp_path):

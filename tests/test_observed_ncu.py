@@ -247,3 +247,20 @@ def test_a_damaged_report_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ncu_report", SimpleNamespace(load_report=load))
     with pytest.raises(BadFile, match="bad magic"):
         observed(tmp_path, b"NVR\0")
+
+
+def test_tables_one_after_the_other_have_units_of_their_own(tmp_path):
+    first = ncu_wide({"gpu__time_duration.sum": ("us", "1"), "dram__bytes.sum": ("Mbyte", "2")}, name="a")
+    second = ncu_wide({"dram__bytes.sum": ("byte", "3"), "gpu__time_duration.sum": ("ms", "4")}, name="b")
+    found = observed(tmp_path, first + "==PROF== Disconnected\n" + second)
+    assert [(k.name, k.time_s, k.bytes) for k in found.kernels] == [
+        ("a", pytest.approx(1e-6), 2e6), ("b", pytest.approx(4e-3), 3),
+    ]  # fmt: skip
+    long = ncu_long(("a", [(SOL, "Duration", "us", "1")]))
+    assert [k.name for k in observed(tmp_path, long + long).kernels] == ["a", "a"]
+
+
+def test_a_cell_may_have_a_unit_of_its_own(tmp_path):
+    metrics = {"gpu__time_duration.sum": ("", "25.63 us"), "dram__bytes.sum": ("", "33.59 Mbyte")}
+    one = only(observed(tmp_path, ncu_wide(metrics, units=False)))
+    assert (one.time_s, one.bytes) == (pytest.approx(25.63e-6), pytest.approx(33.59e6))

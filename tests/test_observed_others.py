@@ -230,3 +230,16 @@ def test_copies_of_rocprofv3(tmp_path):
     )
     found = observed(tmp_path, head + '"MEMORY_COPY","MEMORY_COPY_HOST_TO_DEVICE","Agent 0","Agent 4",1,1000,1800\n')
     assert (found.copies[0].what, found.copies[0].time_s, found.copies[0].device) == ("HtoD", pytest.approx(800e-9), 4)
+
+
+def test_counters_without_times_are_counters(tmp_path):
+    text = '"Index","KernelName","gpu-id","SQ_INSTS_VALU_MFMA_MOPS_F16","FETCH_SIZE","WRITE_SIZE"\n0,"k",1,4,2,1\n'
+    one = observed(tmp_path, text).kernels[0]
+    assert (one.flops, one.bytes, one.time_s) == ({"fp16": 4 * 512}, 3 * 1024, None)
+    assert "time_s" in one.missing
+
+
+def test_calls_of_hip_alone(tmp_path):
+    head = '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+    found = observed(tmp_path, head + '"HIP","hipLaunchKernel",1,1,7,1000,1500\n')
+    assert [(c.name, c.time_s) for c in found.host_calls] == [("hipLaunchKernel", pytest.approx(500e-9))]

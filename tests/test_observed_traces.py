@@ -214,6 +214,15 @@ def test_a_trace_of_rocm_is_read_alike(tmp_path):
     assert found.kernels[0].accumulate == "fp32"
 
 
+def test_the_profiler_of_old_pytorch_names_no_categories(tmp_path):
+    old = [{"name": "aten::mm", "ph": "X", "ts": 0, "dur": 50, "tid": 1, "pid": "CPU functions", "args": {}},
+           {"name": "volta_sgemm_64x64_nn", "ph": "X", "ts": 20, "dur": 10, "tid": 0, "pid": "CUDA functions",
+            "args": {}}]  # fmt: skip
+    found = observed(tmp_path, json.dumps(old))
+    assert [(k.name, k.time_s) for k in found.kernels] == [("volta_sgemm_64x64_nn", pytest.approx(10e-6))]
+    assert found.host_ops[0].name == "aten::mm"
+
+
 def test_a_trace_of_the_host_alone_is_no_crash_and_no_zero(tmp_path):
     found = observed(tmp_path, trace(op("aten::empty", 0, 5), deviceProperties=[]))
     assert found.kernels == found.timelines == ()

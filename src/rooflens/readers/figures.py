@@ -15,6 +15,7 @@ _NAMES = {
     "byte": "B", "bytes": "B", "B": "B", "second": "s", "seconds": "s", "sec": "s", "s": "s", "hz": "Hz", "Hz": "Hz",
     "cycle": "cycle", "cycles": "cycle", "inst": "inst", "sector": "sector", "FLOPS": "FLOP/s", "FLOP/s": "FLOP/s",
 }  # fmt: skip
+_PLAIN = {"1", *_NAMES.values()}
 _WORD = re.compile(
     r"(?P<prefix>[KMGTP]i|[nuµmkKMGTP])?(?P<name>bytes|byte|seconds|second|sec|cycles|cycle|inst|sector|hz|Hz|FLOPS|B|s)"
 )
@@ -91,3 +92,12 @@ def unit(written: str) -> tuple[float, str]:
         factor /= _PREFIXES[under["prefix"] or ""]
         name = f"{name}/{_NAMES[under['name']]}"
     return factor, "Hz" if name == "cycle/s" else name
+
+
+def quantity(cell: str) -> tuple[float | None, str]:
+    """A number with its unit in one cell, in SI units, and the plain unit: "25.63 us" is (25.63e-6, "s"); or None."""
+    figure, _, written = cell.strip().partition(" ")
+    value, (factor, plain) = number(figure), unit(written)
+    if value is None or not all(part in _PLAIN for part in plain.split("/")):
+        return None, ""
+    return value * factor, plain

@@ -18,7 +18,7 @@ PROFILES = ("Nsight Compute (CSV, .ncu-rep)", "PyTorch traces (.json, .json.gz)"
 BENCHES = ("llama-bench (JSON, CSV, markdown)", "vLLM and SGLang serving results (JSON, text)", "nccl-tests",
            "nvbandwidth", "mamf-finder", "BabelStream")  # fmt: skip
 _TRACE = re.compile(r'"(traceEvents|deviceProperties|distributedInfo|ph)"\s*:')
-_JSON = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|$))')
+_JSON = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]]|$))')
 _MOST_JSON = 64 << 20
 _OTHERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Section: GPU Speed Of Light|Section: Command line profiler metrics"),
@@ -39,7 +39,9 @@ def reader(content: Content) -> Reader:
 
 def _why_not(content: Content) -> str:
     said = next((f" {why}" for pattern, why in _OTHERS if pattern.search(content.head)), None)
-    what = "is no profile or benchmark that is known here" if content.is_text else "is a binary file of another kind"
+    what = "is no profile or benchmark that is known here"
+    if not content.is_text:
+        what = "is a binary file of another kind (export an .nsys-rep with: nsys export --type sqlite FILE)"
     return said or f" {what}; read are: {', '.join((*PROFILES, *BENCHES))}"
 
 
@@ -102,7 +104,7 @@ _TEXTS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"^(\"?build_commit\"?|\"?build_number\"?),.*avg_ts", re.MULTILINE), _whole(llama_bench.from_csv)),
     (re.compile(r"^\|.*\btest\b.*\|\s*t/s\s*\|", re.MULTILINE), _whole(llama_bench.from_markdown)),
     (re.compile(r"Serving Benchmark Result"), _whole(serving.from_text)),
-    (re.compile(r"^#.*\balgbw\b.*\bbusbw\b", re.MULTILINE), _whole(nccl_tests.from_text)),
+    (re.compile(r"#.*\balgbw\b.*\bbusbw\b"), _whole(nccl_tests.from_text)),
     (re.compile(r"^nvbandwidth Version|^(memcpy|memory latency) .*\((GB/s|ns)\)", re.MULTILINE),
      _whole(nvbandwidth.from_text)),
     (re.compile(r"\bmamf_tflops\b"), _whole(matmul_tests.mamf_table)),

@@ -21,7 +21,7 @@ _MEANS = {
 _RESOURCE: dict[str, Resource | None] = {"decode": "memory", "prefill": "compute", "mixed": None}
 _KEPT = ("model_type", "model_filename", "backends", "gpu_info", "cpu_info", "type_k", "type_v", "n_batch", "n_ubatch",
          "n_threads", "n_gpu_layers", "flash_attn", "build_commit", "n_depth", "n_prompt", "n_gen")  # fmt: skip
-_TEST = re.compile(r"(?:pp(?P<pp>\d+))?\+?(?:tg(?P<tg>\d+))?(?:\s*@\s*d(?P<depth>\d+))?")
+_TEST = re.compile(r"(?:pp\s*(?P<pp>\d+))?\s*\+?\s*(?:tg\s*(?P<tg>\d+))?(?:\s*@\s*d(?P<depth>\d+))?")
 _LETTERS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
@@ -34,7 +34,11 @@ def from_records(rows: Iterable[Mapping[str, Any]], where: str, faults: Iterable
     """Tests as objects of JSON, or as rows of a table with the same keys."""
     points, warnings = [], list(faults)
     for row in rows:
-        if is_row(row):
+        if is_row(row) and not (whole(row["n_prompt"]) or whole(row["n_gen"])):
+            warnings.append(
+                f"a test with neither prompt nor generated tokens was left out: {shown(row.get('test', ''))}"
+            )
+        elif is_row(row):
             point, doubt = _point(row)
             points.append(point)
             warnings += [doubt] if doubt else []
@@ -77,6 +81,7 @@ def _as_record(cells: Mapping[str, str]) -> dict[str, Any]:
     bytes_each, plain = unit(size_unit or "?")
     known_size, known_params = finite(size), finite(params)
     out: dict[str, Any] = {
+        "test": cells["test"],
         "n_prompt": int(test["pp"] or 0) if test else None,
         "n_gen": int(test["tg"] or 0) if test else None,
         "n_depth": int(test["depth"] or 0) if test else None,

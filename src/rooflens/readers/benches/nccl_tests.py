@@ -14,6 +14,7 @@ from rooflens.roofline.observed import BenchPoint, Condition, Observed
 
 TOOL = "nccl-tests"
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")
+_TAG = re.compile(r"^\[\d+,\d+\]<\w+>:? ?", re.MULTILINE)  # what mpirun puts before each line
 _MEANS = "bus bandwidth: bytes over the busiest link in one direction, from the time of the whole collective"
 
 
@@ -31,6 +32,7 @@ class Line:
 
 def from_text(text: str, where: str) -> Observed:
     """One point a size and place, and first the plateau. Raises BadFile when no line holds a figure."""
+    text = _TAG.sub("", text)
     lines = [line for row in text.splitlines() if _ROW.match(row) for line in _lines(row.split())]
     if not lines:
         raise BadFile(where, ["no line of it holds a size with its bandwidth; did the test stop early?"])

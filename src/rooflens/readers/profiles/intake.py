@@ -15,7 +15,7 @@ from rooflens.readers.profiles.columns import MOST_KINDS, Columns, Kind
 from rooflens.readers.profiles.kernel_names import said
 
 MODULE = "nn.Module: "
-_COPY = re.compile(r"\b(HtoD|DtoH|DtoD|PtoP|HtoH)\b")
+_COPY = re.compile(r"\b(HtoD|DtoH|DtoD|PtoP|HtoH)\b|(Host|Device)To(Host|Device)")
 _STARTS = re.compile(r"launch|memcpy|memset|enqueue", re.IGNORECASE)
 _NUMBERED = re.compile(r"#?\d+$")
 _Take = Callable[[dict[str, Any]], None]
@@ -51,7 +51,7 @@ class Intake:
             "kernel": kernel, "Kernel": kernel, "gpu_memcpy": self._copy, "gpu_memset": self._copy,
             "Memcpy": self._copy, "Memset": self._copy, "cpu_op": self._op, "Operator": self._op,
             "user_annotation": self._span, "python_function": self._module, "cuda_runtime": host, "cuda_driver": host,
-            "hip_runtime": host, "hip_driver": host, "xpu_runtime": host, "Runtime": host,
+            "hip_runtime": host, "hip_driver": host, "xpu_runtime": host, "Runtime": host, None: self._uncategorised,
         }  # fmt: skip
 
     def take(self, events: Iterable[Any]) -> None:
@@ -82,11 +82,20 @@ class Intake:
                 self._kinds[key] = kind
         self._ran.append((event["ts"], event["dur"], kind, get("correlation", -1), get("External id", -1)))
 
+    def _uncategorised(self, event: dict[str, Any]) -> None:
+        """The profiler of old PyTorch says by the process what an event is."""
+        if event.get("ph") == "X" and event.get("pid") == "CUDA functions":
+            self._kernel({**event, "pid": None})
+        elif event.get("ph") == "X" and event.get("pid") == "CPU functions":
+            self._op(event)
+
     def _copy(self, event: dict[str, Any]) -> None:
         args = event.get("args") or _NOTHING
         name = event["name"]
         found = _COPY.search(name)
-        what = found[1] if found else "memset" if "set" in name.lower() else "copy"
+        what = "memset" if "set" in name.lower() else "copy"
+        if found:
+            what = found[1] or f"{found[2][0]}to{found[3][0]}"
         device = whole(args.get("device", event.get("pid")))
         kind = self.columns.kind_of(Kind(what, what, device, whole(args.get("stream"))))
         moved = finite(args.get("bytes"))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from rooflens.errors import BadFile
-from rooflens.readers.figures import number, unit, whole
+from rooflens.readers.figures import number, quantity, unit, whole
 from rooflens.records import field, record
 
 _PCT = ".avg.pct_of_peak_sustained_elapsed"
@@ -85,15 +85,18 @@ def _long(header: list[str], table: Iterator[list[str]]) -> Iterator[Row]:
     for cells in table:
         if len(cells) < len(header) - 6 or value_at is None or value_at >= len(cells) or _is_said(cells):
             continue
+        if cells[at["Metric Name"]] == "Metric Name":
+            last = None if last is None else ("",)  # another table begins: its kernels are others
+            continue
         key = tuple(cells[i] for i in told_by)
-        if key != last and last is not None:
+        if key != last and metrics:
             yield Row(facts, metrics, _calls(facts), texts)
             metrics, texts = {}, {}
         if key != last:
             last, facts = key, {name: cells[i] for name, i in facts_of}
         section = cells[at["Section Name"]] if "Section Name" in at else ""
         _put(metrics, texts, cells[at["Metric Name"]], cells[at["Metric Unit"]], cells[value_at], section)
-    if last is not None:
+    if metrics or texts:
         yield Row(facts, metrics, _calls(facts), texts)
 
 
@@ -116,31 +119,48 @@ def _put(metrics: dict[str, float], texts: dict[str, str], name: str, unit_text:
 
 
 def _wide(header: list[str], table: Iterator[list[str]]) -> Iterator[Row]:
-    first_metric = next((i for i, name in enumerate(header) if "__" in name), len(header))
-    key = next((i for i, name in enumerate(header) if name == "ID"), 0)
-    units: list[tuple[float, str]] = [(1.0, "")] * len(header)
-    for number_of_row, cells in enumerate(table):
-        if len(cells) < first_metric or _is_said(cells):
-            continue
-        if number_of_row == 0 and not cells[key].strip():
-            units = [unit(cell) for cell in cells] + units[len(cells) :]
-            continue
-        yield _wide_row(header, units, cells, first_metric)
+    """Rows under a header, units in the first; where tables follow one another, each has its own header and units."""
+    page = _Page(header)
+    fresh = True
+    for cells in table:
+        if is_header(",".join(cells)):
+            page, fresh = _Page(cells), True
+        elif len(cells) >= page.first_metric and not _is_said(cells):
+            if fresh and not cells[page.key].strip():
+                page.units = [unit(cell) for cell in cells]
+            else:
+                yield page.row(cells)
+            fresh = False
 
 
-def _wide_row(header: list[str], units: list[tuple[float, str]], cells: list[str], first_metric: int) -> Row:
-    facts = dict(zip(header[:first_metric], cells, strict=False))
-    metrics: dict[str, float] = {}
-    texts: dict[str, str] = {}
-    columns = zip(header, units, cells, strict=False)
-    for name, (factor, plain), cell in itertools.islice(columns, first_metric, None):
-        value = number(cell)
-        if value is None:
-            if cell:
+class _Page:
+    """The columns of a wide table."""
+
+    def __init__(self, header: list[str]) -> None:
+        self.header = [name.strip() for name in header]
+        self.first_metric = next((i for i, name in enumerate(header) if "__" in name), len(header))
+        self.key = next((i for i, name in enumerate(header) if name == "ID"), 0)
+        self.units: list[tuple[float, str]] = []
+
+    def row(self, cells: list[str]) -> Row:
+        """One kernel."""
+        facts = dict(zip(self.header[: self.first_metric], cells, strict=False))
+        metrics: dict[str, float] = {}
+        texts: dict[str, str] = {}
+        columns = itertools.zip_longest(self.header, self.units, cells)
+        for name, of, cell in itertools.islice(columns, self.first_metric, len(self.header)):
+            value, plain = _value(cell or "", of or (1.0, ""))
+            if value is not None:
+                metrics.setdefault(name, value if plain else value * _base(name))
+            elif cell:
                 texts.setdefault(name, cell)
-            continue
-        metrics.setdefault(name, value * factor if plain else value * _base(name))
-    return Row(facts, metrics, _calls(facts), texts)
+        return Row(facts, metrics, _calls(facts), texts)
+
+
+def _value(cell: str, of: tuple[float, str]) -> tuple[float | None, str]:
+    """The number of a cell in SI units and its plain unit: its own where it has one, else the column's."""
+    value = number(cell)
+    return quantity(cell) if value is None else (value * of[0], of[1])
 
 
 def _base(name: str) -> float:

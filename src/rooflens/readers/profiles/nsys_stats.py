@@ -85,7 +85,7 @@ class _Found:
         elif "num calls" in row:
             total = _number(row, "total time") or 0.0
             self.calls.append(HostOp(name, whole(row.get("num calls")) or 0, total, total))
-        elif name.startswith("[CUDA mem") or "count" in row:
+        elif name.startswith("[CUDA mem") or "count" in row or "operations" in row:
             self._copy(name, row)
         elif "instances" in row:
             self.kernels.append(_kernel(name, row))
@@ -93,7 +93,7 @@ class _Found:
     def _copy(self, name: str, row: Mapping[str, object]) -> None:
         what = _what(name)
         before = self.copies.get(what) or Copy(what, 0)
-        calls = whole(row.get("count")) or whole(row.get("instances")) or before.calls
+        calls = next(filter(None, (whole(row.get(key)) for key in ("count", "instances", "operations"))), before.calls)
         moved, time = _number(row, "total"), _number(row, "total time")
         self.copies[what] = replace(
             before,

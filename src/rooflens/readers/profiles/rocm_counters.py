@@ -55,7 +55,7 @@ def counted(kernel: Kernel, lanes: int, counters: Mapping[str, float]) -> Kernel
         dtype=dtype,
         unit=unit,
         accumulate=named.accumulate if unit == "matrix" else None,
-        missing={name: NOT_COLLECTED[name] for name, found in gone.items() if found is None},
+        missing={**kernel.missing, **{name: NOT_COLLECTED[name] for name, found in gone.items() if found is None}},
         notes=(note,) if note else (),
     )
 

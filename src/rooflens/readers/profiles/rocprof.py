@@ -36,7 +36,8 @@ def is_header(line: str) -> bool:
     if {"Name", "Calls"} <= names and names & {"TotalDurationNs", "TotalDurationNs "}:
         return True
     named = names & {"Kernel_Name", "KernelName", "Direction", "Function"}
-    return bool(named and names & {*_BEGINS, "DurationNs", "Counter_Name"})
+    times = names & {*_BEGINS, "DurationNs", "Counter_Name"}
+    return bool(named and (times or any(rocm_counters.is_counter(name) for name in names)))
 
 
 def csv(lines: Iterable[str], where: str) -> Observed:
@@ -49,7 +50,7 @@ def csv(lines: Iterable[str], where: str) -> Observed:
         found.take(header, row)
     if found.counted:
         return found.with_counters(where)
-    if len(found.columns.ran):
+    if len(found.columns.ran) or len(found.columns.launches):
         return found.traced(where)
     if found.kernels or found.calls:
         kernels = tuple(sorted(found.kernels, key=lambda kernel: -(kernel.time_s or 0.0)))
@@ -106,11 +107,13 @@ class _Found:
     def _dispatch(self, row: Mapping[str, str]) -> Kernel:
         """One launch, nothing counted yet."""
         said_s = finite(row.get("DurationNs"))
-        span = None if said_s is not None else self._span(row)
+        timed = said_s is None and _first(row, _BEGINS) is not None
+        span = self._span(row) if timed else None
         time_s = said_s * 1e-9 if said_s is not None else span[1] * 1e-6 if span else None
         name, queue = _first(row, _NAMES) or "(no name)", _number(_first(row, _QUEUES))
         device, launch = _number(_first(row, _DEVICES)), Launch(*_sizes(row))
-        return Kernel(name, time_s=time_s, device=device, stream=queue, launch=launch)
+        missing = {} if time_s is not None else {"time_s": "not in the file: collect a kernel trace too"}
+        return Kernel(name, time_s=time_s, device=device, stream=queue, launch=launch, missing=missing)
 
     def _span(self, row: Mapping[str, str]) -> tuple[float, float] | None:
         """Start and duration in microseconds."""
