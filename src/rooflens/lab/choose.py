@@ -50,7 +50,9 @@ def _brief(seen: Observation) -> str:
     if gemm:
         sides = f" {gemm.m}x{gemm.n}x{gemm.k}"
         return seen.name.removesuffix(sides).replace(" gate and up,", "")
-    return seen.name.replace(f"{cell.model} ".replace(" layer", "") + "batch 1 ", "") if cell else seen.name
+    if cell and cell.tokens > 1:
+        return f"prefill attention ({(cell.implementation or '').removesuffix(', graph')})"
+    return seen.name
 
 
 def _shown(seen: Observation, layer: int, single: tuple[str, int, int] | None) -> bool:

@@ -94,9 +94,13 @@ def _apart(a: float, b: float, span: tuple[float, float]) -> float:
 
 
 def _text(group: Sequence[Spot], wide: int) -> str:
-    names, _, shared = group[0].label.rpartition(", ")
-    if len({_share(s) for s in group}) > 1:
-        return "\n".join(_wrapped(s.label, wide) for s in sorted(group, key=lambda s: -s.rate))
+    """One figure a line, with the names that share it."""
+    shares = dict.fromkeys(_share(s) for s in sorted(group, key=lambda s: -s.rate))
+    return "\n".join(_named([s for s in group if _share(s) == share], share, wide) for share in shares)
+
+
+def _named(group: Sequence[Spot], shared: str, wide: int) -> str:
+    names = group[0].label.rpartition(", ")[0]
     if len({s.label for s in group}) > 1:
         names = joined([s.label.rpartition(", ")[0] for s in group])
     elif len(group) > 1:

@@ -72,7 +72,7 @@ class Field:
         price += 80.0 * sum(crossing(leader, other) for other in self.leaders)
         price += 0.3 * sum(cost for line, cost in self.lines if crossing(leader, line))
         price += THROUGH * sum(other.crossed(leader) for other in self.taken)
-        return price + 120.0 * sum(m.crossed(leader) for m in self.marks if mark is None or not m.hits(mark))
+        return price + THROUGH / 2 * sum(m.crossed(leader) for m in self.marks if mark is None or not m.hits(mark))
 
     def take(self, placed: Iterable[Placed]) -> None:
         """Keep others off these labels and their leaders."""

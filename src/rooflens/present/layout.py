@@ -18,6 +18,7 @@ from rooflens.records import record, replace
 
 LABEL_POINTS = (12.5, 11.5, 10.5)
 _HEAD, _FOOT = 122.0, 116.0
+_TRIES = 4
 _DEAR, _CHEAP, _ABOVE = 140.0, 30.0, 40.0
 
 
@@ -40,11 +41,11 @@ class _Wish:
 def arrange(scene: Scene, canvas: Canvas) -> Plan:
     """The plan with the largest label size that places every label; else the labels left over become numbers."""
     for points in LABEL_POINTS:
-        wish, (plan, failed, unnamed) = _twice(scene, canvas, points)
+        wish, (plan, failed, unnamed) = _tried(scene, canvas, points)
         if not failed:
             break
         if len(failed) > CROWDED:
-            wish, (plan, failed, unnamed) = _twice(scene, canvas, LABEL_POINTS[-1])
+            wish, (plan, failed, unnamed) = _tried(scene, canvas, LABEL_POINTS[-1])
             break
     while failed - wish.numbered or set(unnamed) - set(wish.unnamed):
         wish = _Wish(wish.points, wish.numbered | failed, tuple(dict.fromkeys((*wish.unnamed, *unnamed))), wish.first)
@@ -52,15 +53,19 @@ def arrange(scene: Scene, canvas: Canvas) -> Plan:
     return plan
 
 
-def _twice(scene: Scene, canvas: Canvas, points: float) -> tuple[_Wish, _Attempt]:
-    """An attempt; where a few labels found no place, another that lets these choose first."""
-    wish = _Wish(points)
-    found = _attempt(scene, canvas, wish)
-    if not 0 < len(found[1]) <= 2 * CROWDED:
-        return wish, found
-    again = _Wish(points, first=found[1])
-    second = _attempt(scene, canvas, again)
-    return (again, second) if len(second[1]) < len(found[1]) else (wish, found)
+def _tried(scene: Scene, canvas: Canvas, points: float) -> tuple[_Wish, _Attempt]:
+    """The best of some attempts; where a few labels found no place, these choose first in the next."""
+    best, first = None, frozenset[int]()
+    for _ in range(_TRIES):
+        wish = _Wish(points, first=first)
+        found = _attempt(scene, canvas, wish)
+        if best is None or len(found[1]) < len(best[1][1]):
+            best = wish, found
+        if not 0 < len(found[1]) <= 2 * CROWDED or found[1] <= first:
+            break
+        first |= found[1]
+    assert best is not None  # noqa: S101  (at least one was tried)
+    return best
 
 
 def _attempt(scene: Scene, canvas: Canvas, wish: _Wish) -> _Attempt:

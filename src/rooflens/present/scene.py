@@ -174,7 +174,7 @@ def _ranges(
     mains = main_slopes(ramps)
     tops = [r.value for r in lines] or [m.value * high for m in mains or ramps]
     ys = [s.rate for s in spots] + [s.cap for s in spots if s.cap]
-    floor = min([y / 5 for y in ys] + [top / 8 for top in tops])
+    floor = min([y / 3 for y in ys] + [top / 8 for top in tops])
     feet = [m.value * low for m in mains if m.value * low < floor]
     floor = max(feet) / 1.5 if feet and not ys else floor
     ceiling = max([y * 3 for y in ys] + [top * 5 for top in tops])
