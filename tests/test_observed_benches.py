@@ -144,6 +144,23 @@ Mean ITL (ms):                           36.10
     assert (found["decode"].value, found["ttft p99"].value) == (1596.8, pytest.approx(0.910))
 
 
+def test_batches_that_run_alone(tmp_path):
+    line = {"run_name": "r", "batch_size": 8, "input_len": 1024, "output_len": 16, "prefill_throughput": 20000.0,
+            "median_decode_throughput": 900.0}  # fmt: skip
+    found = points(observed(tmp_path, json.dumps(line) + "\n"))
+    assert (found["decode"].value, found["decode"].resource, found["decode"].conditions["batch_size"]) == (
+        900.0,
+        "memory",
+        8,
+    )
+    assert found["prefill"].resource == "compute"
+    printed = points(
+        observed(tmp_path, "Throughput: 8.35 requests/s, 2138.57 total tokens/s, 1069.29 output tokens/s\n")
+    )
+    assert (printed["decode"].value, printed["prompt and output"].value) == (1069.29, 2138.57)
+    assert points(observed(tmp_path, '{"avg_latency": 5.2, "latencies": [5.2]}'))["batch mean"].value == 5.2
+
+
 def test_the_ceiling_of_a_collective_is_its_plateau_and_not_the_average(tmp_path):
     found = observed(tmp_path, NCCL)
     plateau = found.points[0]

@@ -35,13 +35,26 @@ _RATES: tuple[tuple[str, str, str, Resource | None, str, tuple[str, ...]], ...] 
     ("requests", "requests_per_s", "request_throughput", None, "finished requests over the whole duration",
      ("completed",)),
 )  # fmt: skip
+_BATCH = "of one batch that runs alone: batch_size sequences of input_len and output_len tokens"
+_OFFLINE: dict[str, tuple[str, str, Resource | None, str]] = {
+    "avg_latency": ("batch mean", "latency_s", None, f"time {_BATCH}"),
+    "prefill_throughput": (
+        "prefill",
+        "tokens_per_s",
+        "compute",
+        f"prompt tokens over the time of the prefill {_BATCH}",
+    ),
+    "median_decode_throughput": ("decode", "tokens_per_s", "memory", f"tokens over the median time of a step {_BATCH}"),
+    "decode_throughput": ("decode", "tokens_per_s", "memory", f"tokens over the time of the last step {_BATCH}"),
+}
 _ALSO = {"total_throughput": "total_token_throughput", "successful_requests": "completed", "total_latency": "duration",
          "elapsed_time": "duration", "requests_per_second": "request_throughput", "num_requests": "completed",
          "tokens_per_second": "total_token_throughput", "total_num_tokens": "total_tokens"}  # fmt: skip
 _LATENCY = re.compile(r"(mean|median|std|p\d+(?:\.\d+)?)_(ttft|tpot|itl|e2el|e2e_latency)_ms")
 _KEPT = ("model_id", "backend", "endpoint_type", "dataset_name", "request_rate", "burstiness", "max_concurrency",
          "num_prompts", "completed", "failed", "duration", "total_input_tokens", "total_output_tokens", "concurrency",
-         "random_input_len", "random_output_len", "accept_length", "max_concurrent_requests", "date")  # fmt: skip
+         "random_input_len", "random_output_len", "accept_length", "max_concurrent_requests", "date",
+         "batch_size", "input_len", "output_len", "run_name")  # fmt: skip
 _TEXT = {
     "successful requests": "completed", "failed requests": "failed", "benchmark duration (s)": "duration",
     "total input tokens": "total_input_tokens", "total generated tokens": "total_output_tokens",
@@ -52,13 +65,18 @@ _TEXT = {
     "concurrency": "concurrency", "accept length": "accept_length",
 }  # fmt: skip
 _LINE = re.compile(r"^\s*([A-Za-z0-9][^:]{1,60}?):\s+(\S.*?)\s*$")
+_THROUGHPUT = re.compile(
+    r"^Throughput: ([\d.]+) requests/s, ([\d.]+) total tokens/s, ([\d.]+) output tokens/s", re.MULTILINE
+)
+_THROUGHPUTS = ("requests_per_second", "tokens_per_second", "output_throughput")
+_AVERAGE = re.compile(r"^Avg latency: ([\d.]+) seconds", re.MULTILINE)
 _TEXT_LATENCY = re.compile(r"(mean|median|std|p\d+(?:\.\d+)?) (ttft|tpot|itl|e2el|e2e latency) \(ms\)")
 
 
 def is_result(record: Mapping[str, Any]) -> bool:
     """Whether this object is the result of a serving benchmark."""
     keys = set(record)
-    return bool(keys & {"mean_ttft_ms", "output_throughput", "request_throughput", "requests_per_second"})
+    return bool(keys & {"mean_ttft_ms", "output_throughput", "request_throughput", "requests_per_second", *_OFFLINE})
 
 
 def from_records(found: Iterable[Mapping[str, Any]], where: str, faults: Iterable[str] = ()) -> Observed:
@@ -85,6 +103,9 @@ def from_text(text: str, where: str) -> Observed:
         key = _text_key(match[1].strip().lower()) if match else None
         if match and key:
             runs[-1].setdefault(key, match[2])
+    runs += [dict(zip(_THROUGHPUTS, found, strict=True)) for found in _THROUGHPUT.findall(text)]
+    if average := _AVERAGE.search(text):
+        runs.append({"avg_latency": average[1]})
     for run in runs:
         run.setdefault("backend", "sglang" if "accept_length" in run or "input_throughput" in run else "vllm")
     return from_records(runs, where)
@@ -119,6 +140,12 @@ def _points(record: Mapping[str, Any], tool: str, warnings: list[str]) -> Iterat
         if stated is None and (counted is None or key == "input_throughput"):
             continue
         yield _rate(tool, (name, metric, key), (stated, counted), means, resource, conditions, warnings)
+    for key, (name, metric, resource, means) in _OFFLINE.items():
+        if key in record:
+            found = number(record[key])
+            known = found if found is not None and math.isfinite(found) else None
+            notes = () if known is not None else ("the file says no number",)
+            yield BenchPoint(tool, name, metric, known, means, resource, None, conditions, notes)
     for key, value in record.items():
         latency = _LATENCY.fullmatch(key)
         if latency:

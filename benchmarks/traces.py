@@ -1,0 +1,80 @@
+"""How long a large PyTorch trace takes to read, and in how much memory: one is made, read, and gzipped and read again.
+
+python benchmarks/traces.py [EVENTS] [--gzip]      5,000,000 events are about a gigabyte
+"""
+
+from __future__ import annotations
+
+import gzip
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EVENTS = 5_000_000
+PART = 5000
+OPERATORS = (
+    ("aten::mm", '[[1, 4096], [4096, 14336]]', '["c10::BFloat16", "c10::BFloat16"]'),
+    ("aten::add", '[[1, 512, 4096], [1, 512, 4096], []]', '["c10::BFloat16", "c10::BFloat16", "Scalar"]'),
+    ("aten::silu", '[[1, 512, 14336]]', '["c10::BFloat16"]'),
+)  # fmt: skip
+GROUP = """  {{"ph": "X", "cat": "cpu_op", "name": "{op}", "pid": 594, "tid": 594, "ts": {t:.3f}, "dur": 18.541,
+    "args": {{"External id": {i}, "Input type": {types}, "Input Dims": {shapes}}}}},
+  {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 594, "tid": 594, "ts": {called:.3f}, "dur": 4.5,
+    "args": {{"External id": {i}, "cbid": 211, "correlation": {i}}}}},
+  {{"ph": "X", "cat": "kernel", "name": "void kernel_{k}<float, 4>(int)", "pid": 0, "tid": 7, "ts": {began:.3f}, "dur": 3.904,
+    "args": {{"External id": {i}, "device": 0, "stream": 7, "correlation": {i}, "registers per thread": 32,
+      "shared memory": 0, "grid": [512, 2, 1], "block": [256, 1, 1]}}}},
+  {{"ph": "s", "id": {i}, "pid": 594, "tid": 594, "ts": {called:.3f}, "cat": "ac2g", "name": "ac2g"}},
+  {{"ph": "f", "id": {i}, "pid": 0, "tid": 7, "ts": {began:.3f}, "cat": "ac2g", "name": "ac2g", "bp": "e"}}"""
+
+
+def write(path: Path, events: int) -> None:
+    """A trace of this many events: operators, their launches, kernels, and the arrows between them."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [\n')
+        for first in range(0, events // 5, PART):
+            numbers = range(first, min(first + PART, events // 5))
+            file.write((",\n" if first else "") + ",\n".join(group(i) for i in numbers))
+        file.write("\n]}\n")
+
+
+def group(i: int) -> str:
+    """One operator and what follows from it."""
+    op, shapes, types = OPERATORS[i % len(OPERATORS)]
+    t = 5105417279406.524 + 25 * i
+    return GROUP.format(i=i, k=i % 200, op=op, shapes=shapes, types=types, t=t, called=t + 5, began=t + 12)
+
+
+def report(path: Path) -> None:
+    """Reads the file and says what it took."""
+    from rooflens import readers
+
+    began, busy = time.perf_counter(), time.process_time()
+    found = readers.observed(path)
+    seconds, own = time.perf_counter() - began, time.process_time() - busy
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    beside = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(f"{path.name}: {path.stat().st_size / 1e6:.0f} MB in {seconds:.1f} s ({own:.1f} s of this process); "
+          f"memory {peak / 1e3:.0f} MB + {beside / 1e3:.0f} MB beside; {len(found.kernels)} kinds of kernels, "
+          f"{found.time_s:.6f} s on the device")  # fmt: skip
+
+
+def main() -> None:
+    """Makes the trace beside nothing of anybody's, and reads it."""
+    numbers = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        write(path, int(numbers[0]) if numbers else EVENTS)
+        if "--gzip" in sys.argv:
+            packed = path.with_suffix(".json.gz")
+            with path.open("rb") as plain, gzip.open(packed, "wb", compresslevel=1) as out:
+                shutil.copyfileobj(plain, out, 1 << 20)
+            path = packed
+        report(path)
+
+
+if __name__ == "__main__":
+    main()
