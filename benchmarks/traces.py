@@ -6,6 +6,7 @@ python benchmarks/traces.py [EVENTS] [--gzip]      5,000,000 events are about a 
 from __future__ import annotations
 
 import gzip
+import json
 import resource
 import shutil
 import sys
@@ -16,17 +17,17 @@ from pathlib import Path
 EVENTS = 5_000_000
 PART = 5000
 OPERATORS = (
-    ("aten::mm", '[[1, 4096], [4096, 14336]]', '["c10::BFloat16", "c10::BFloat16"]'),
-    ("aten::add", '[[1, 512, 4096], [1, 512, 4096], []]', '["c10::BFloat16", "c10::BFloat16", "Scalar"]'),
-    ("aten::silu", '[[1, 512, 14336]]', '["c10::BFloat16"]'),
-)  # fmt: skip
+    ("aten::mm", "[[1, 4096], [4096, 14336]]", ("c10::BFloat16", "c10::BFloat16")),
+    ("aten::add", "[[1, 512, 4096], [1, 512, 4096], []]", ("c10::BFloat16", "c10::BFloat16", "Scalar")),
+    ("aten::silu", "[[1, 512, 14336]]", ("c10::BFloat16",)),
+)
 GROUP = """  {{"ph": "X", "cat": "cpu_op", "name": "{op}", "pid": 594, "tid": 594, "ts": {t:.3f}, "dur": 18.541,
     "args": {{"External id": {i}, "Input type": {types}, "Input Dims": {shapes}}}}},
-  {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 594, "tid": 594, "ts": {called:.3f}, "dur": 4.5,
-    "args": {{"External id": {i}, "cbid": 211, "correlation": {i}}}}},
-  {{"ph": "X", "cat": "kernel", "name": "void kernel_{k}<float, 4>(int)", "pid": 0, "tid": 7, "ts": {began:.3f}, "dur": 3.904,
-    "args": {{"External id": {i}, "device": 0, "stream": 7, "correlation": {i}, "registers per thread": 32,
-      "shared memory": 0, "grid": [512, 2, 1], "block": [256, 1, 1]}}}},
+  {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 594, "tid": 594, "ts": {called:.3f},
+    "dur": 4.5, "args": {{"External id": {i}, "cbid": 211, "correlation": {i}}}}},
+  {{"ph": "X", "cat": "kernel", "name": "void kernel_{k}<float, 4>(int)", "pid": 0, "tid": 7, "ts": {began:.3f},
+    "dur": 3.904, "args": {{"External id": {i}, "device": 0, "stream": 7, "correlation": {i},
+      "registers per thread": 32, "shared memory": 0, "grid": [512, 2, 1], "block": [256, 1, 1]}}}},
   {{"ph": "s", "id": {i}, "pid": 594, "tid": 594, "ts": {called:.3f}, "cat": "ac2g", "name": "ac2g"}},
   {{"ph": "f", "id": {i}, "pid": 0, "tid": 7, "ts": {began:.3f}, "cat": "ac2g", "name": "ac2g", "bp": "e"}}"""
 
@@ -45,7 +46,8 @@ def group(i: int) -> str:
     """One operator and what follows from it."""
     op, shapes, types = OPERATORS[i % len(OPERATORS)]
     t = 5105417279406.524 + 25 * i
-    return GROUP.format(i=i, k=i % 200, op=op, shapes=shapes, types=types, t=t, called=t + 5, began=t + 12)
+    written = json.dumps(types)
+    return GROUP.format(i=i, k=i % 200, op=op, shapes=shapes, types=written, t=t, called=t + 5, began=t + 12)
 
 
 def report(path: Path) -> None:
