@@ -43,7 +43,10 @@ class Beside:
         home = str(Path(__file__).resolve().parents[3])
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, home], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-P", "-c", _PROGRAM, home],  # -P: nothing in the working folder is imported
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
             )
         except OSError:
             raise Failed from None
