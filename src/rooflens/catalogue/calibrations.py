@@ -96,7 +96,7 @@ class ServedConstants:
 @cache
 def served(name: str = SERVED) -> ServedConstants:
     """The constants of served decode and first tokens, from the file of this name. Raises Unknown."""
-    return decode(ServedConstants, _file(name), f"{name}.json", SCHEMA)
+    return decode(ServedConstants, dated(name), f"{name}.json", SCHEMA)
 
 
 def served_from(text: str, where: str) -> ServedConstants:
@@ -104,7 +104,8 @@ def served_from(text: str, where: str) -> ServedConstants:
     return decode(ServedConstants, _json(text, where), where, SCHEMA)
 
 
-def _file(name: str) -> object:
+def dated(name: str) -> object:
+    """What the calibration file of this name holds. Raises Unknown."""
     known = sorted(path.stem for path in FOLDER.glob("*.json"))
     if name not in known:
         raise Unknown("calibration", name, known)
