@@ -26,6 +26,7 @@ MOST_SETS = 256
 COLD_TIMES = 4
 THREADS = 256
 MOST_GROUP = 8
+MOST_PAIRS = 65535  # blocks along y
 MOST_HELD = 64  # values of the accumulators that a thread keeps
 LEAST_KEYS = 64  # shortest split
 BLOCKS_A_UNIT = 2
@@ -154,6 +155,8 @@ class DecodeAttention:
             kernel = self._card.kernel("attention.cu", f"decode_attention<{types}, {group}, {keys}>")
         sharing = heads_a_cache // group
         pairs = shape.batch * shape.heads // group
+        if pairs > MOST_PAIRS:
+            raise Cannot(f"decode attention skipped: {pairs} groups of heads, a launch takes {MOST_PAIRS}")
         chunk, splits = split(context, pairs, self._card.units)
         partial = cp.empty(pairs * splits * group * W, "float32")
         softs, tickets = cp.empty(2 * pairs * splits * group, "float32"), cp.zeros(pairs, "uint32")

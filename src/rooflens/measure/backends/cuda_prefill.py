@@ -92,10 +92,14 @@ def _naive(card: Card, dtype: str, prompt: Prompt) -> Kernel:
 
 
 def _blocked(card: Card, lt: Callable[[], Lt], dtype: str, prompt: Prompt) -> Iterator[Kernel]:
-    """Each size of block with each number of caches at a time; none where a row does not fit, or without cuBLASLt."""
-    caches, _, T, _ = prompt.sizes
-    whole = T * BYTES[dtype] % PIECE_BYTES == 0 and pieces(T, dtype) <= MOST_PIECES
-    if why_not() or not whole:
+    """Each size of block with each number of caches at a time.
+
+    None without cuBLASLt, where a row of scores does not fit, or where one (or one of a head) is no whole number of
+    pieces: the softmax reads whole ones, and the library wants every matrix of a batch to begin with one.
+    """
+    caches, _, T, W = prompt.sizes
+    whole = all(n * BYTES[dtype] % PIECE_BYTES == 0 for n in (T, W))
+    if why_not() or not whole or pieces(T, dtype) > MOST_PIECES:
         return
     sizes = product(sorted({min(n, T) for n in QUERIES}), sorted({min(n, caches) for n in CACHES}))
     for queries, together in sizes:

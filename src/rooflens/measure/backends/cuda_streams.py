@@ -10,6 +10,7 @@ from rooflens.measure.backend import Cannot, Kernel
 from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.kernels import STREAMS
 from rooflens.records import record
+from rooflens.units import show_binary
 
 FILE = "stream.cu"
 VECTOR_BYTES = 16
@@ -31,6 +32,9 @@ class _Read:
     expected: int
 
 
+_Made = tuple[str, Callable[[], None], _Read]
+
+
 class Streams:
     """The streams of one card."""
 
@@ -38,7 +42,10 @@ class Streams:
         self._card = card
 
     def kernels(self, access: str, level: str, working_set_bytes: float, seed: int) -> Sequence[Kernel]:
-        """The contenders for one pass over arrays together `working_set_bytes` long."""
+        """The contenders for one pass over arrays together `working_set_bytes` long.
+
+        Raises Cannot for a level or a size that there is no kernel for.
+        """
         with self._card.here():
             if level == "main":
                 return self._main(access, working_set_bytes, seed)
@@ -49,7 +56,7 @@ class Streams:
     def _main(self, access: str, working_set_bytes: float, seed: int) -> list[Kernel]:
         cp = self._card.cp
         stream = STREAMS[access]
-        n = int(working_set_bytes) // stream.arrays // VECTOR_BYTES
+        n = _vectors(f"memory/main/{access}", working_set_bytes, stream.arrays)
         arrays = [cp.empty(4 * n, "uint32") for _ in range(stream.arrays)]
         for number, array in enumerate(arrays):
             _fill(cp, array, seed + number)
@@ -93,10 +100,11 @@ class Streams:
         )
 
     def _near(self, level: str, working_set_bytes: float, seed: int) -> list[Kernel]:
+        make, parts = (self._shared, self._card.units) if level == "shared" else (self._l2, 1)
+        n = _vectors(f"memory/{level}/read", working_set_bytes, parts)
         passes = max(1, math.ceil(SAMPLE_S * NEAR_BYTES_PER_S[level] / working_set_bytes))
-        make = self._shared if level == "shared" else self._l2
         overhead_s = self._card.elapsed_s(self._empty)
-        return [self._reading(*made, passes, overhead_s) for made in make(working_set_bytes, passes, seed)]
+        return [self._reading(*made, passes, overhead_s) for made in make(n, passes, seed)]
 
     def _reading(self, unit: str, run: Callable[[], None], read: _Read, passes: int, overhead_s: float) -> Kernel:
         return Kernel(
@@ -109,9 +117,8 @@ class Streams:
             overhead_s=overhead_s,
         )
 
-    def _l2(self, size: float, passes: int, seed: int) -> list[tuple[str, Callable[[], None], _Read]]:
+    def _l2(self, n: int, passes: int, seed: int) -> list[_Made]:
         cp, card = self._card.cp, self._card
-        n = int(size) // VECTOR_BYTES
         a = cp.empty(4 * n, "uint32")
         _fill(cp, a, seed)
         kernel = card.kernel(FILE, "near_read")
@@ -124,12 +131,15 @@ class Streams:
             made.append((name, _call(kernel, grid, THREADS, arguments), _Read(sums, expected)))
         return made
 
-    def _shared(self, size: float, passes: int, seed: int) -> list[tuple[str, Callable[[], None], _Read]]:
+    def _shared(self, n: int, passes: int, seed: int) -> list[_Made]:
         cp, card = self._card.cp, self._card
-        n, grid = int(size / card.units) // VECTOR_BYTES, (card.units,)
-        each = n * VECTOR_BYTES
+        grid, each = (card.units,), n * VECTOR_BYTES
         kernel = card.kernel(FILE, "shared_read")
-        kernel.max_dynamic_shared_size_bytes = each
+        try:
+            kernel.max_dynamic_shared_size_bytes = max(each, kernel.max_dynamic_shared_size_bytes)
+        except cp.cuda.driver.CUDADriverError:
+            size = show_binary(each)
+            raise Cannot(f"memory/shared/read skipped: {size} is more than one block may have of it") from None
         sums = cp.zeros(grid[0], "uint32")
         expected = 4 * n * (n - 1) // 2 * passes * grid[0] % 2**32
         arguments = (cp.uint32(n), cp.int32(passes), sums)
@@ -243,6 +253,15 @@ def _host(cp: Any, size: int, *, pinned: bool) -> Any:
 
 def _call(kernel: Any, grid: tuple[int, ...], threads: int, arguments: tuple[Any, ...], shared: int = 0) -> Any:
     return lambda: kernel(grid, (threads,), arguments, shared_mem=shared)
+
+
+def _vectors(id: str, size_bytes: float, parts: int) -> int:
+    """How many vectors each of the equal parts of a set holds. Raises Cannot when it holds none."""
+    n = int(size_bytes) // parts // VECTOR_BYTES
+    if n < 1:
+        said = f"{show_binary(size_bytes)} leave no {VECTOR_BYTES} B for each of its {parts} parts"
+        raise Cannot(f"{id} skipped: {said}; choose a larger set")
+    return n
 
 
 def _fill(cp: Any, array: Any, seed: int) -> None:

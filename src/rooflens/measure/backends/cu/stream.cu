@@ -63,17 +63,17 @@ template <int UNROLL> __global__ void stream_triad(float4* a, const float4* b, c
         });
 }
 
-// The same n vectors `passes` times from L2, as one long sweep that starts again at the end (n is not under the number
-// of threads): .cg loads pass L1 by, and volatile keeps every one of them.
+// The same n vectors `passes` times from L2, as one long sweep that starts again at the end, maybe more than once a step:
+// after i vectors a thread stands at i % n, whatever n. .cg loads pass L1 by, and volatile keeps every one of them.
 extern "C" __global__ void near_read(const uint4* a, size_t n, int passes, unsigned* sums) {
     constexpr int UNROLL = 4;
-    const size_t step = size_t(gridDim.x) * blockDim.x, all = n * passes;
-    size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x, at = i;
+    const size_t step = size_t(gridDim.x) * blockDim.x, hop = step % n, all = n * passes;
+    size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x, at = i % n;
     unsigned mine = 0;
     while (i < all) {
         uint4 v[UNROLL];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++, i += step, at = at + step < n ? at + step : at + step - n) {
+        for (int u = 0; u < UNROLL; u++, i += step, at = at + hop < n ? at + hop : at + hop - n) {
             v[u] = make_uint4(0, 0, 0, 0);
             if (i < all)
                 asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -93,12 +93,12 @@ extern "C" __global__ void shared_read(unsigned n, int passes, unsigned* sums) {
     for (unsigned i = threadIdx.x; i < n; i += blockDim.x) tile[i] = make_uint4(i, i, i, i);
     __syncthreads();
     const unsigned base = unsigned(__cvta_generic_to_shared(tile));
-    const unsigned all = n * passes;
-    unsigned mine = 0, at = threadIdx.x, i = threadIdx.x;
+    const unsigned hop = blockDim.x % n, all = n * passes;
+    unsigned mine = 0, at = threadIdx.x % n, i = threadIdx.x;
     while (i < all) {
         uint4 v[UNROLL];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++, i += blockDim.x, at = at + blockDim.x < n ? at + blockDim.x : at + blockDim.x - n) {
+        for (int u = 0; u < UNROLL; u++, i += blockDim.x, at = at + hop < n ? at + hop : at + hop - n) {
             v[u] = make_uint4(0, 0, 0, 0);
             if (i < all)
                 asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
