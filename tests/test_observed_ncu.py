@@ -89,6 +89,12 @@ def test_tensor_instructions_are_512_flops_on_volta_only(tmp_path):
     assert "collect sm__ops_path_tensor_src_" in ampere.missing["flops"]
 
 
+def test_vector_counts_alone_do_not_make_a_tensor_kernel_a_vector_one(tmp_path):
+    counts = {**TIME, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": ("inst", "5")}
+    one = only(observed(tmp_path, ncu_wide(counts, name="ampere_fp16_s16816gemm_fp16_128x128_nn")))
+    assert (one.dtype, one.unit, one.flops, one.vector_flops) == ("fp16", "matrix", None, {"fp32": 10})
+
+
 def test_unknown_absent_zero_and_nan_are_four_answers(tmp_path):
     def bytes_of(cell):
         metrics = {**TIME, **({} if cell is None else {"dram__bytes.sum": ("byte", cell)})}

@@ -225,8 +225,8 @@ def _with_math(kernel: Kernel, metrics: Mapping[str, float]) -> Kernel:
     if dtype is None and any(vector.values()):
         moves = _only_moves(metrics) and vector.get("fp32", 0.0) > 0
         dtype, unit = "fp32" if moves else max(vector, key=lambda d: vector[d]), "vector"
-    if dtype is None and kernel.flops_origin == "unknown":
-        dtype, unit = named.dtype, named.unit
+    if kernel.flops_origin == "unknown" or (kernel.flops is None and named.unit == "matrix"):
+        dtype, unit = named.dtype, named.unit  # nobody counted its tensor operations, its name says that it has some
     accumulate, sparse = _accumulate(metrics), _sparse(metrics)
     if accumulate is None and dtype == named.dtype:
         accumulate = named.accumulate
