@@ -6,30 +6,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rooflens import artefacts, workload
+from rooflens import artefacts
 from rooflens.api import DEFAULT_TOKENS, Question, accelerator, machine, prepared, shared
 from rooflens.catalogue import accelerators
 from rooflens.catalogue.calibrations import SERVED, served
 from rooflens.catalogue.engines import engine as engine_named
-from rooflens.dtypes import dtype
 from rooflens.errors import NoPath, RooflensError, Unknown
-from rooflens.operators.alone import alone, is_alone
+from rooflens.operators.alone import is_alone
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.memory import reserve
 from rooflens.prediction.predicting import Estimator
 from rooflens.prediction.predicting import predict as foretell
-from rooflens.prediction.record import Prediction
+from rooflens.prediction.record import Prediction, Scales
 from rooflens.prediction.served import FAMILIES, GENERIC, Served
 from rooflens.records import checked, decode, fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
-from rooflens.roofline.math import resolve
 from rooflens.units import whole
 
 if TYPE_CHECKING:
     from rooflens.levers.advice import Advice, Goal
     from rooflens.prediction.arithmetic import Arithmetic
     from rooflens.prediction.fitting import Calibrated
+    from rooflens.prediction.operator import OperatorPrediction
     from rooflens.prediction.planning import Plan
 
 DRAFTED = 0.7  # acceptance of drafts when nobody says another
@@ -42,7 +41,8 @@ class Load:
     """What is served and by what: sequences at once, a prompt and an output, and what an engine sets aside.
 
     prompt, output, context: as in deployments; a context alone is a decode step at it, behind a prompt of as many
-    tokens. None: an engine's default, or not known. memory_fraction and what follows: see predict.memory.Reserve.
+    tokens. None: an engine's default, or not known. memory_fraction and what follows: see prediction.memory.Reserve.
+    flavour: scales of one fp8 product alone.
     """
 
     prompt: float | None = None
@@ -57,6 +57,7 @@ class Load:
     graph_bytes: float | None = None
     measured_tokens_per_s: float | None = None
     calibration: str | None = None
+    flavour: Scales | None = None
 
     def __post_init__(self) -> None:
         checked(self)
@@ -73,19 +74,21 @@ RESERVE = ("memory_fraction", "block_tokens", "batched_tokens", "runtime_bytes",
 LOADED = tuple(f.name for f in fields(Load))
 
 
-def predict(what: str, on: str | Machine, **asked: Any) -> Prediction | Arithmetic:
+def predict(what: str, on: str | Machine, **asked: Any) -> Prediction | Arithmetic | OperatorPrediction:
     """How fast `what` could be served on `on`, how fast it will be, and whether it fits.
 
-    what: a model, or `params=8e9,weight_bytes=4.6e9` for arithmetic without an architecture. The keywords are the
-    fields of Load and of api.Question. Raises RooflensError for a context beyond the model's, NoPath for work that the
-    machine cannot do.
+    what: a model, `params=8e9,weight_bytes=4.6e9` for arithmetic without an architecture, or an operator with its
+    sizes, `gemm:M=16,K=4096,N=14336`. The keywords are the fields of Load and of api.Question. Raises RooflensError for
+    a context beyond the model's, NoPath for work that the machine cannot do.
     """
     load = Load(**{name: asked.pop(name) for name in LOADED if name in asked})
     question = Question(what, **asked)
     there = machine(on) if isinstance(on, str) else on
     there = there.linked(question.link) if question.link else there
     if is_alone(what):
-        return _arithmetic(question, load, there)
+        from rooflens.api.written import predicted
+
+        return predicted(question, load, there)
     asked_of = deployment(question, load, there)
     expected, said = estimator(asked_of, load, on if isinstance(on, str) else "")
     noted = replace(asked_of, notes=(*asked_of.notes, *said))
@@ -94,6 +97,8 @@ def predict(what: str, on: str | Machine, **asked: Any) -> Prediction | Arithmet
 
 def deployment(question: Question, load: Load, there: Machine) -> Deployment:
     """The deployment that is asked about. Raises RooflensError for a context that the model was not made for."""
+    if load.flavour is not None:
+        raise RooflensError("a flavour is of one fp8 product, as gemm:M=16,K=4096,N=14336 with --weights fp8")
     model, precision, notes = prepared(question, there)
     if load.acceptance is not None and question.tokens == 1:
         raise RooflensError("an acceptance rate is of drafts: say how many new tokens a step verifies with --tokens")
@@ -216,28 +221,6 @@ def other(there: Machine) -> Machine | None:
     if there.assumed or not artefacts.is_shipped(there.name):
         return None
     return artefacts.shipped(there.name).machine(artefacts.MEASURED + there.name)
-
-
-def _arithmetic(question: Question, load: Load, there: Machine) -> Arithmetic:
-    from rooflens.prediction.arithmetic import arithmetic
-
-    step = alone(question.what)
-    if step.name != "step":
-        raise RooflensError(
-            f"{question.what} is one operator: `rooflens place` says where it lands; predict takes a model, or "
-            "params=...,weight_bytes=... for a step without an architecture"
-        )
-    given = [*_differing(question, Question(question.what)), *_differing(load, Load())]
-    given = [name for name in given if name not in ("math", "measured_tokens_per_s")]
-    if given:
-        raise RooflensError(f"{question.what} is one token at batch 1; {', '.join(given)} do not apply to it")
-    precision, _ = resolve(workload.precision(dtype("bf16")), there, question.math)
-    return arithmetic(question.what, step, precision, there, load.measured_tokens_per_s)
-
-
-def _differing(said: Question | Load, plain: Question | Load) -> list[str]:
-    """The fields that somebody set."""
-    return [f.name for f in fields(said) if getattr(said, f.name) != getattr(plain, f.name)]
 
 
 def advise(what: str, on: str | Machine, *, goal: Goal = "throughput", to: Sequence[str] = (), **asked: Any) -> Advice:

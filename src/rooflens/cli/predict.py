@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,11 @@ from rooflens.prediction.arithmetic import Arithmetic
 from rooflens.prediction.record import SCHEMA, Prediction
 from rooflens.records import encode
 from rooflens.units import parse
+
+if TYPE_CHECKING:
+    from rooflens.prediction.operator import OperatorPrediction
+
+    Answer = Prediction | Arithmetic | OperatorPrediction
 
 LIMITS = ("mbu", "mfu")
 
@@ -72,6 +77,11 @@ def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, 
 @format_options
 @reserve_options
 @bytes_options
+@click.option(
+    "--flavour",
+    type=click.Choice(["static", "dynamic", "block"]),
+    help="Scales of one fp8 product alone: known before, of each token, of blocks.",
+)
 @click.option("--calibration", type=click.Path(), help="A file that `rooflens fit` wrote.")
 @click.option("--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept, with --tokens above 1.")
 @click.option(
@@ -92,7 +102,8 @@ def command(
 ) -> None:  # fmt: skip
     """How fast could MODEL be served on a machine, how fast will it be, and does it fit?
 
-    MODEL is a catalogue name, a config.json, a file with weights, or params=8e9,weight_bytes=4.6e9.
+    MODEL is a catalogue name, a config.json, a file with weights, params=8e9,weight_bytes=4.6e9, or one operator:
+    gemm:M=16,K=4096,N=14336, attention:B=16,H=32,K=8,W=128,S=4096.
     """
     limits = ratios(fail_below, "fail-below", LIMITS)
     if limits and asked["measured_tokens_per_s"] is None:
@@ -113,15 +124,19 @@ def command(
     _judge(limits, answers[0])
 
 
-def _text(answers: list[Prediction | Arithmetic], lang: str) -> str:
+def _text(answers: list[Answer], lang: str) -> str:
     first = answers[0]
     if isinstance(first, Arithmetic):
         return shown_arithmetic(first, lang)
+    if not isinstance(first, Prediction):
+        from rooflens.cli.predicted_alone import shown_operator
+
+        return shown_operator(first, lang)
     several = [answer for answer in answers if isinstance(answer, Prediction)]
     return shown(first, lang) if len(several) == 1 else table_of(several, lang)
 
 
-def _curves(answers: list[Prediction | Arithmetic], plot: Path | None, as_csv: Path | None, lang: str) -> None:
+def _curves(answers: list[Answer], plot: Path | None, as_csv: Path | None, lang: str) -> None:
     if plot is None and as_csv is None:
         return
     several = [answer for answer in answers if isinstance(answer, Prediction)]
@@ -135,7 +150,7 @@ def _curves(answers: list[Prediction | Arithmetic], plot: Path | None, as_csv: P
         write_csv(as_csv, several)
 
 
-def _judge(limits: dict[str, float], answer: Prediction | Arithmetic) -> None:
+def _judge(limits: dict[str, float], answer: Answer) -> None:
     """Raises AnswerIsNo when what was measured is under a limit."""
     for name, least in limits.items():
         found = getattr(answer, name)

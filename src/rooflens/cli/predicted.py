@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rooflens.cli.printing import headed
 from rooflens.prediction.arithmetic import Arithmetic
-from rooflens.prediction.record import Prediction, Times
+from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say
 from rooflens.units import percent, show
+
+if TYPE_CHECKING:
+    from rooflens.prediction.operator import OperatorTimes
 
 DULL = ("tp", "ep", "dp", "pp", "microbatches", "tokens")
 HEADS = ("batch", "context", "tpot_floor", "tpot_expected", "per_user", "rate", "bound", "fits")
@@ -20,7 +24,7 @@ def shown(found: Prediction, lang: str) -> str:
     parts = [_head(found, lang), "\n".join(_times(found, lang)), "\n".join(_rates(found, lang))]
     parts += ["\n".join(_where(found, lang)), "\n".join(_limits(found, lang))]
     parts += ["\n".join(retold(s, lang) for s in found.verdict.sentences)] if found.verdict else []
-    parts += ["\n".join(_constants(found, lang))]
+    parts += ["\n".join(rests_on(found.constants, lang))]
     notes = [*found.notes, *(say("predict.not_modelled", lang, text=text) for text in found.not_modelled)]
     parts += ["\n".join(say("frame.note", lang, text=retold(note, lang)) for note in notes)] if notes else []
     return "\n\n".join(parts)
@@ -50,7 +54,7 @@ def table_of(found: list[Prediction], lang: str) -> str:
             f"{p.step['batch']:g}",
             f"{p.step['context']:g}",
             show(p.tpot_s.floor, "s"),
-            _interval(p.tpot_s, lang),
+            interval(p.tpot_s, lang),
             f"{p.tokens_per_s_per_user:.4g}",
             f"{p.tokens_per_s:.5g}",
             known(f"frame.bound.{p.bound}", p.bound, lang),
@@ -79,10 +83,11 @@ def _head(found: Prediction, lang: str) -> str:
 def _times(found: Prediction, lang: str) -> Iterator[str]:
     for name in ("tpot", "ttft"):
         times: Times = getattr(found, f"{name}_s")
-        yield say(f"predict.{name}", lang, floor=show(times.floor, "s"), expected=_interval(times, lang))
+        yield say(f"predict.{name}", lang, floor=show(times.floor, "s"), expected=interval(times, lang))
 
 
-def _interval(times: Times, lang: str) -> str:
+def interval(times: Times | OperatorTimes, lang: str) -> str:
+    """The estimate and its interval, or that there is none."""
     if times.estimate is None or times.low is None or times.high is None:
         return say("predict.no_estimate", lang)
     low, high = show(times.low, "s", 3), show(times.high, "s", 3)
@@ -129,8 +134,9 @@ def _limits(found: Prediction, lang: str) -> Iterator[str]:
         yield say("predict.memory", lang, tokens=held.kv_tokens, **{k: show(v, "B") for k, v in parts.items()})
 
 
-def _constants(found: Prediction, lang: str) -> Iterator[str]:
+def rests_on(constants: Iterable[Constant], lang: str) -> Iterator[str]:
+    """Every constant with its origin."""
     yield say("predict.constants", lang)
-    for constant in found.constants:
-        origin = known(f"frame.origin.{constant.origin}", constant.origin, lang)
+    for constant in constants:
+        origin = known(f"frame.origin.{constant.origin}", retold(constant.origin, lang), lang)
         yield f"  {constant.name} {constant.value:.6g} ({origin})"

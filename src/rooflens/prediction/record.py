@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from rooflens.diagnose import Verdict
 from rooflens.prediction.memory import Memory
 from rooflens.records import html, record
 
 SCHEMA = "rooflens/prediction/1"
+Scales = Literal["static", "dynamic", "block"]  # of an fp8 product: known before, of each token, of blocks of 128
 
 
 @record
