@@ -271,6 +271,11 @@ def test_an_event_without_a_time_is_left_out_and_counted(tmp_path, bad):
     assert any("1 events" in warning for warning in found.warnings)
 
 
+def test_a_device_of_which_nothing_is_left_has_no_timeline(tmp_path):
+    found = observed(tmp_path, trace(kernel("a", 0, 10), kernel("b", 5, -1, device=3)))
+    assert [line.device for line in found.timelines] == [0]
+
+
 def test_a_key_that_is_there_twice_is_said(tmp_path):
     one = json.dumps(kernel("a", 0, 10))
     found = observed(tmp_path, f'{{"traceEvents": [{one}], "traceEvents": [{one}]}}')

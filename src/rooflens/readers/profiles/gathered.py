@@ -92,7 +92,7 @@ def _copies(columns: Columns, kinds: Sequence[Kind]) -> Iterator[Copy]:
     time = np.bincount(kind, weights=times, minlength=len(kinds))
     calls = np.bincount(kind, minlength=len(kinds))
     for number, one in enumerate(kinds):
-        if one.what in COPIES:
+        if one.what in COPIES and calls[number]:
             moved = columns.copied.get(number)
             yield Copy(one.what, int(calls[number]), float(time[number]) * MICRO, moved, one.device, one.stream)
 
@@ -113,6 +113,8 @@ def _timelines(
     kernel = np.minimum(of_row, len(names) - 1)
     for device, place in sorted(places.items(), key=lambda one: (one[0] is None, one[0] or 0)):
         rows = np.nonzero(on == place)[0]
+        if not rows.size:
+            continue  # all that it did was left out
         ran = Ran(*(column[rows] for column in (start, end, link.launched, sorts, kernel, stream, graph)))
         yield timeline(device, ran, names, float(start.min()))
 
