@@ -65,8 +65,8 @@ SLOW = {
 }  # fmt: skip
 ELSEWHERE = {
     *(f"rooflens.{floor}" for floor in ("lab", "measure", "readers", "present.canvas", "compare")),
-    *(f"rooflens.models.{family}" for family in ("gemma", "hybrids", "moe", "searched", "zamba")),
-    "rooflens.catalogue.ladder", "rooflens.catalogue.tables",
+    *(f"rooflens.models.{family}" for family in ("gemma", "hybrids", "mla", "moe", "searched", "zamba")),
+    "rooflens.models.ignored", "rooflens.catalogue.ladder", "rooflens.catalogue.tables",
 }  # fmt: skip
 LOADED = """
 import sys

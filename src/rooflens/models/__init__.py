@@ -13,11 +13,11 @@ from rooflens.models.config import Config
 from rooflens.models.dialects import common
 from rooflens.models.facts import ModelFacts, facts
 from rooflens.models.model import Block, Choices, Model
-from rooflens.models.quantised import Stored, quantised
 from rooflens.models.refused import REFUSED
+from rooflens.models.schemes import Stored
 from rooflens.models.shapes import SHAPES, Shape
 from rooflens.models.spellings import asked, same_fact
-from rooflens.models.wrappers import Unwrapped, unwrap
+from rooflens.models.wrappers import QUANTISED, Unwrapped, unwrap
 from rooflens.records import replace
 
 __all__ = [
@@ -53,7 +53,11 @@ def from_config(data: Mapping[str, Any], name: str, choices: Choices = DEFAULT, 
     dtype, context, state = config.text("dtype"), config.size("context", 0), config.text("state_dtype", "float32")
     drafts = config.setting("drafts")
     config.close()
-    narrow, blocks = quantised(config.data, where, blocks)
+    narrow: Stored | None = None
+    if any(config.data.get(key) for key in QUANTISED):
+        from rooflens.models.quantised import quantised
+
+        narrow, blocks = quantised(config.data, where, blocks)
     return Model(
         name, found.family, sizes, blocks, dtype, dict(data), choices, context or None,
         warnings=(*config.notes(), *(narrow.warnings if narrow else ())),
@@ -82,8 +86,9 @@ def named(name: str, choices: Choices = DEFAULT) -> Model:
 
 
 def _shape(family: str, where: str) -> Shape:
-    if family in SHAPES:
-        return SHAPES[family]
+    found = SHAPES.get(family)
+    if found is not None:
+        return found
     why = REFUSED.get(family)
     if why:
         raise RooflensError(f"{where}: model_type {family!r} is not modelled: it has {why}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
-from rooflens.models import attention, ffn, layers, mla, recurrent
+from rooflens.models import attention, ffn, layers, recurrent
 from rooflens.models.attention import Form
 from rooflens.models.config import MOST_LAYERS, Config
 from rooflens.models.family import Family, Plan
@@ -25,7 +25,7 @@ def letters(config: Config, family: Family) -> Letters:
     mixers, halves = _halves(config, family, count)
     found: Letters = {"L": float(count), "D": float(config.size("width")), "V": float(config.size("vocab"))}
     if set(mixers) - {RECURRENT, NONE}:
-        found |= attention.letters(config) if family.mixer == "attention" else mla.letters(config, family)
+        found |= attention.letters(config) if family.mixer == "attention" else _latent_letters(config, family)
     else:
         config.moot("heads", "kv_heads", "head_width")
     if LOCAL not in mixers:
@@ -117,11 +117,8 @@ def _mixer(plan: Plan, kind: str) -> Iterator[Block]:
 
 def _attention(plan: Plan, kind: str) -> Block:
     family, config = plan.family, plan.config
-    if family.mixer == "selected mla":
-        rows = mla.rows(plan, selects=kind != FOLLOWS)
-        return Block("sparse attention", 1, rows, window=float(config.size("index_topk")), local="selection")
-    if family.mixer == "mla":
-        return Block("latent attention", 1, mla.rows(plan))
+    if family.mixer != "attention":
+        return _latent_attention(plan, kind)
     values = "Wv" if config.has("v_head_dim") else "W"
     sinks = family.sinks == "all" or (kind == LOCAL and family.sinks == "local")
     rows, reach = attention.rows(plan, Form(value_width=values, sinks=sinks)), layers.reach(config, kind)
@@ -130,6 +127,21 @@ def _attention(plan: Plan, kind: str) -> Block:
     if kind == LOCAL:
         return Block("local attention", 1, rows, attention.local_letters(config), reach)
     return Block("attention", 1, rows)
+
+
+def _latent_letters(config: Config, family: Family) -> Letters:
+    from rooflens.models import mla
+
+    return mla.letters(config, family)
+
+
+def _latent_attention(plan: Plan, kind: str) -> Block:
+    from rooflens.models import mla
+
+    if plan.family.mixer == "mla":
+        return Block("latent attention", 1, mla.rows(plan))
+    rows, reach = mla.rows(plan, selects=kind != FOLLOWS), float(plan.config.size("index_topk"))
+    return Block("sparse attention", 1, rows, window=reach, local="selection")
 
 
 def _feed_forward(plan: Plan, kind: str) -> Iterator[Block]:

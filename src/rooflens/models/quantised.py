@@ -11,13 +11,13 @@ from rooflens.models.config import Config
 from rooflens.models.ignored import MOST_LAYERS, Meant, meant
 from rooflens.models.model import Block
 from rooflens.models.schemes import METHODS, Stored, mlx_format
+from rooflens.models.wrappers import QUANTISED
 from rooflens.operators.rows import Apart, Part, Row
 from rooflens.records import record, replace
 
 __all__ = ["Stored", "quantised"]
 
 WIDE_BITS = 16
-KEYS = ("quantization_config", "quantization", "compression_config")  # the last: compressed-tensors before 2024-10
 _LISTS = ("modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "llm_int8_skip_modules")
 _UNREAD = ("dynamic", "modules_in_block_to_quantize", "modules_to_convert", "sparsity_config", "expert_dtype")
 _KNOWN_PARTS: tuple[Part, ...] = ("linear", "project", "expert", "shared", "ssm", "router", "head", "embed")
@@ -39,7 +39,7 @@ def quantised(
 
     Raises RooflensError for a method that is not known, by its name, and BadFile for facts that make no sense.
     """
-    facts = next((data[key] for key in KEYS if data.get(key)), None)
+    facts = next((data[key] for key in QUANTISED if data.get(key)), None)
     if not facts:
         return None, blocks
     if not isinstance(facts, Mapping):

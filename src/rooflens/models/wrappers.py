@@ -9,7 +9,8 @@ from rooflens.errors import RooflensError
 from rooflens.records import record
 
 INNER = ("text_config", "language_config", "llm_config", "thinker_config")
-OUTER = ("tie_word_embeddings", "torch_dtype", "dtype", "quantization_config", "quantization", "compression_config")
+QUANTISED = ("quantization_config", "quantization", "compression_config")  # the last: compressed-tensors before 2024-10
+OUTER = ("tie_word_embeddings", "torch_dtype", "dtype", *QUANTISED)
 _TOWERS = ("img_processor", "visual", "mm_vision_tower")
 # Outer type: the type of its text part where that is not written. Its soft tokens enter as any other token does.
 WRAPPERS: dict[str, str] = {
