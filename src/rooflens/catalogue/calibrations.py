@@ -17,6 +17,7 @@ from rooflens.records import decode, field, record
 FOLDER = DATA / "calibrations"
 SCHEMA = "rooflens/calibration/1"
 SERVED = "served-2026-11-29"
+STACK = "stack-2026-11-29"
 
 
 @record
@@ -97,6 +98,27 @@ class ServedConstants:
 def served(name: str = SERVED) -> ServedConstants:
     """The constants of served decode and first tokens, from the file of this name. Raises Unknown."""
     return decode(ServedConstants, dated(name), f"{name}.json", SCHEMA)
+
+
+@record
+class StackConstants:
+    """What a plain stack adds to a machine's own figures.
+
+    small_times: a small kernel between products, which waits for the one before to drain and fills the machine again,
+    over one in a chain of its like (ceiling launch/kernel). decode, prefill: measured over estimated.
+    """
+
+    date: str
+    source: str
+    small_times: float
+    decode: Residuals
+    prefill: Residuals
+
+
+@cache
+def stack(name: str = STACK) -> StackConstants:
+    """The constants of plain stacks. Raises Unknown."""
+    return decode(StackConstants, dated(name), f"{name}.json", SCHEMA)
 
 
 def served_from(text: str, where: str) -> ServedConstants:

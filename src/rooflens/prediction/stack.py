@@ -1,4 +1,4 @@
-"""What to expect of a plain stack of kernels on a machine that was measured: its own figures, nothing fitted.
+"""What to expect of a plain stack of kernels on a machine that was measured: its own figures, and one constant.
 
 A step is the ideal list of kernels, each at the rates measured, plus what a kernel costs apart from its work, plus the
 small kernels (norms, rotary, activations, sums, cache writes) that ride in the ideal list and that a plain stack runs
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rooflens.arrays import maximum
+from rooflens.catalogue.calibrations import StackConstants
+from rooflens.catalogue.calibrations import stack as constants
 from rooflens.errors import RooflensError
 from rooflens.operators.cost import Cost, Precision
 from rooflens.operators.rows import Row
@@ -27,7 +29,6 @@ SMALL: Mapping[str, float] = {"rotary": 4, "activation": 2}  # kernels that such
 CACHE_WRITES = 2.0  # beside attention, a layer writes its keys and its values
 FEW_ROWS = 16  # a product with at most so many rows streams its weights
 SHORT = 1024  # positions up to which attention is mostly its fixed cost
-WIDTH = 0.12  # half the interval: nine steps of ten of a plain torch stack on one H200 lay inside it
 
 
 @record
@@ -47,12 +48,16 @@ class Stack:
     host_s: float = 0.0
     origin: str = "measured here"
     small: Mapping[str, float] = field(default_factory=dict)
+    found: StackConstants | None = None
 
     @property
     def constants(self) -> tuple[Constant, ...]:
         """Its figures with their origin."""
         names = ("product_s", "attention_s", "small_s", "attention_share", "host_s")
-        return tuple(Constant(name, getattr(self, name), self.origin) for name in names)
+        own = tuple(Constant(name, getattr(self, name), self.origin) for name in names)
+        found = self.found or constants()
+        rows = f"fitted on {found.decode.rows} rows, {found.date}"
+        return (*own, Constant("small kernel beside products, over one in a chain", found.small_times, rows))
 
     @property
     def of_one_machine(self) -> bool:
@@ -81,8 +86,9 @@ class Stack:
             "reach": max(0.0, parts["work"] - floor_s), "kernels": parts["fixed"] + parts["small"],
             "host": max(0.0, host_s - device_s),
         }  # fmt: skip
-        low, high = time_s * (1 - WIDTH), time_s * (1 + WIDTH)
-        return Expected(time_s, max(low, floor_s), high, {name: value for name, value in added.items() if value})
+        spread = (self.found or constants()).decode if phase == "decode" else (self.found or constants()).prefill
+        low, high = max(time_s * spread.low, floor_s), max(time_s * spread.high, floor_s)
+        return Expected(max(time_s, floor_s), low, high, {name: value for name, value in added.items() if value})
 
     def _kernel(self, operator: Operator, precision: Precision) -> Iterator[tuple[str, float]]:
         """Seconds of one kernel by their reason, and how many launches it is."""
@@ -126,14 +132,16 @@ def stack(profile: Profile, *, eager: bool = False) -> Stack:
         )
     long, short = max(attention, key=lambda p: p.context * p.batch), [p for p in attention if p.context <= SHORT]
     share = min(1.0, _kv_bytes(long) / read / (long.time_s / long.layers))
-    small = machine.find("launch", level="kernel") or machine.find("launch", level="device")
+    chained = machine.find("launch", level="kernel") or machine.find("launch", level="device")
+    found = constants()
     return Stack(
         machine=machine,
         product_s=max(0.0, median(products)),
         attention_s=median(max(0.0, p.time_s / p.layers - _kv_bytes(p) / read) for p in short or [long]),
-        small_s=small[0].value,
+        small_s=found.small_times * chained[0].value,
         attention_share=share,
         host_s=machine.launch_s("host") if eager else 0.0,
+        found=found,
     )
 
 

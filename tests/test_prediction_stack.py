@@ -1,0 +1,85 @@
+"""A plain stack on a measured machine: its own figures, small kernels between products, a host that may bind."""
+
+from __future__ import annotations
+
+import pytest
+
+from rooflens import api, artefacts
+from rooflens.api import Question
+from rooflens.api.serving import Load, deployment, predict
+from rooflens.errors import RooflensError
+from rooflens.prediction.stack import CACHE_WRITES, SMALL, is_small, stack
+from rooflens.records import replace
+
+ON = "measured:h200-sxm-141gb"
+
+
+@pytest.fixture(scope="module")
+def profile():
+    return artefacts.shipped("h200-sxm-141gb")
+
+
+def load(batch=1, context=1024, what="llama-3.1-8b", **more):
+    return deployment(Question(what, batch=batch, **more), Load(context=context), api.machine(ON))
+
+
+def test_a_llama_layer_has_twelve_small_kernels():
+    """Two norms, two sums, four for the rotary embedding, two for the activation, and two cache writes."""
+    found = 0.0
+    for operator in load().operators("decode"):
+        if operator.count == 32:
+            found += sum(SMALL.get(row.name, 1.0) for row in operator.rows if is_small(row))
+            found += CACHE_WRITES if any(row.part == "attend" for row in operator.rows) else 0.0
+    assert found == 12
+
+
+def test_a_step_is_its_work_and_what_each_kernel_costs_beside_it(profile):
+    """Of nothing but weights: 4 products a layer and the head stream them; attention over one position is all fixed."""
+    own = stack(profile)
+    expected = own.expect(load(context=1), "decode")
+    streamed = 15.01e9 / own.machine.memory("read").value
+    kernels = 32 * (4 * own.product_s + own.attention_s) + own.product_s
+    small = (32 * 12 + 1) * own.small_s
+    assert expected.time_s == pytest.approx(streamed + kernels + small, rel=0.02)
+
+
+def test_every_part_is_measured_here_but_one_that_says_its_rows(profile):
+    origins = {constant.name: constant.origin for constant in stack(profile).constants}
+    assert origins.pop("small kernel beside products, over one in a chain").startswith("fitted on 84 rows")
+    assert set(origins.values()) == {"measured here"}
+
+
+def test_a_host_that_starts_every_kernel_binds_small_steps_and_not_large_ones(profile):
+    graph, eager = stack(profile), stack(profile, eager=True)
+    small, large = load(what="llama-3.2-1b"), load(batch=256, context=4096)
+    assert eager.expect(small, "decode").parts_s["host"] > 0
+    assert eager.expect(small, "decode").time_s > graph.expect(small, "decode").time_s
+    assert "host" not in eager.expect(large, "decode").parts_s
+    assert eager.without("host") == replace(eager, host_s=0.0)
+    assert graph.without("host") is None
+
+
+@pytest.mark.parametrize("batch", [1, 16, 256])
+def test_an_expectation_is_never_below_the_floor_and_grows_with_batch_and_context(profile, batch):
+    own = stack(profile)
+    here = own.expect(load(batch), "decode")
+    assert here.time_s >= load(batch).floor("decode").floor_s
+    assert here.low_s <= here.time_s <= here.high_s
+    assert own.expect(load(2 * batch), "decode").time_s >= here.time_s
+    assert own.expect(load(batch, 8192), "decode").time_s >= here.time_s
+
+
+def test_a_profile_without_decode_attention_says_how_to_get_it(profile):
+    with pytest.raises(RooflensError, match="rooflens lab"):
+        stack(replace(profile, attention=()))
+
+
+def test_predict_on_a_measured_machine_takes_its_figures_and_an_engine_takes_the_datasheet():
+    plain, eager, engine = (predict("llama-3.1-8b", ON, engine=name) for name in (None, "eager", "vllm"))
+    assert plain.tpot_s.estimate < engine.tpot_s.estimate
+    assert plain.tpot_s.estimate <= eager.tpot_s.estimate
+    assert plain.mbu_of_measured > plain.mbu_of_datasheet
+    assert any("measured here" in constant.origin for constant in plain.constants)
+    unmeasured = predict("llama-3.1-8b", "h200-sxm-141gb", engine="graph")
+    assert unmeasured.tpot_s.estimate is None
+    assert any("own measurements" in note for note in unmeasured.notes)
