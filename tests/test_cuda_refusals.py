@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +15,7 @@ from rooflens.lab.take import take
 from rooflens.measure.backend import AttentionShape, Usage
 from rooflens.measure.backends import cuda_device
 from rooflens.measure.backends.cuda import CudaBackend, device_count
+from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_nvml import Nvml
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
 from rooflens.measure.gate import judge
@@ -173,3 +176,55 @@ def test_a_cell_of_a_processor_that_does_not_fit_is_skipped_too():
     profile = take(backend, replace(QUICK, every_way=False, dtypes=("fp32",)), AttentionShape())
     assert any("S=128 skipped: out of memory" in s for s in profile.skipped)
     assert all(a.dtype != "fp32" for a in profile.attention)
+
+
+def on_the_card(monkeypatch, *pids):
+    return driver(monkeypatch, DeviceGetComputeRunningProcesses=[SimpleNamespace(pid=pid) for pid in pids]).others()
+
+
+def test_processes_of_this_run_are_not_others_on_the_card(monkeypatch):
+    own, parent, other = os.getpid(), os.getppid(), (f"process {os.getppid()} is on the card too",)
+    with subprocess.Popen((sys.executable, "-c", "input()"), stdin=subprocess.PIPE) as child:
+        assert on_the_card(monkeypatch, own, child.pid, parent) == other  # our shell is not of this run
+        assert on_the_card(monkeypatch, child.pid, parent) == other
+        monkeypatch.setattr("multiprocessing.parent_process", lambda: SimpleNamespace(pid=parent))
+        assert on_the_card(monkeypatch, own, parent) == ()  # it started us to measure beside others
+        monkeypatch.setattr("multiprocessing.parent_process", lambda: SimpleNamespace(pid=own))
+        monkeypatch.setattr(os, "getpid", lambda: 2**30)  # seen from another child of this process
+        assert on_the_card(monkeypatch, own, child.pid) == ()
+        child.communicate(b"\n")
+
+
+def test_one_of_the_others_under_strange_numbers_is_this_process(monkeypatch):
+    strange = 2**30  # as a container shows the host's
+    assert on_the_card(monkeypatch, strange) == ()
+    assert on_the_card(monkeypatch, strange, strange + 1) == (f"process {strange + 1} is on the card too",)
+    assert on_the_card(monkeypatch, strange, os.getpid()) == (f"process {strange} is on the card too",)
+
+
+def test_a_card_is_measured_without_taking_hold_of_another(monkeypatch):
+    current, held = [0], set()
+
+    class Device:
+        """As CuPy's: leaving one makes the one before current again, which since CUDA 12 takes hold of that too."""
+
+        def __init__(self, index):
+            self.index, self.before = index, []
+
+        def use(self):
+            current[0] = self.index
+            held.add(self.index)
+
+        def __enter__(self):
+            self.before.append(Device(current[0]))
+            self.use()
+
+        def __exit__(self, *_):
+            self.before.pop().use()
+
+    cuda = SimpleNamespace(Device=Device, Stream=lambda **_: nullcontext(), Event=lambda: None)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    card = Card(1)
+    with card.here():
+        pass
+    assert held == {1}

@@ -30,6 +30,7 @@ class Card:
         self.cp: Any = cupy
         self.index = index
         self.device = cupy.cuda.Device(index)
+        self.device.use()  # what a process leaves `with device` for is taken hold of too: card 0, unless told otherwise
         with self.device:
             self.stream = cupy.cuda.Stream(non_blocking=True)
             self._start, self._end = cupy.cuda.Event(), cupy.cuda.Event()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rooflens.measure.backend import State
+from rooflens.measure.backends.host import of_this_run
 from rooflens.records import record
 from rooflens.samples import median
 
@@ -104,11 +104,13 @@ class Nvml:
         return bool(self.ask("DeviceGetP2PStatus", other, index) == self.constant("P2P_STATUS_OK"))
 
     def others(self) -> tuple[str, ...]:
-        """A sentence for each other process on the card. In a container the numbers may not be ours to compare."""
+        """A sentence for each process on the card that is none of this run's.
+
+        In a container the numbers may not be ours to compare.
+        """
         found = self.ask("DeviceGetComputeRunningProcesses") or []
-        mine = [p for p in found if p.pid == os.getpid()]
-        others = [p for p in found if p.pid != os.getpid()]
-        foreign = others if mine or not others else others[1:]  # one of them is us under another number
+        others = [p for p in found if not of_this_run(p.pid)]
+        foreign = others if len(others) < len(found) else others[1:]  # else one of them is us under another number
         return tuple(f"process {p.pid} is on the card too" for p in foreign)
 
 

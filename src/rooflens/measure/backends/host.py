@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 import re
@@ -109,6 +110,19 @@ def virtualised() -> bool | None:
 def hypervisor() -> str | None:
     """Who made the virtual machine, as its firmware says."""
     return _read(Path("/sys/class/dmi/id/sys_vendor")) or _read(Path("/sys/hypervisor/type")) or None
+
+
+def started_by(pid: int) -> int | None:
+    """The process that started another one; None where it has ended or the system does not tell."""
+    found = re.search(r"^PPid:\s*(\d+)", _read(Path(f"/proc/{pid}/status")), re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def of_this_run(pid: int) -> bool:
+    """Whether a process is this one, one that it started, or the one (or another by it) that started it to measure."""
+    parent = multiprocessing.parent_process()
+    ours = {os.getpid(), *([parent.pid] if parent else [])}
+    return pid in ours or started_by(pid) in ours
 
 
 def memory_bytes() -> float | None:
