@@ -9,6 +9,7 @@ import pytest
 from test_cuda import GPU
 
 from rooflens.cli import main
+from rooflens.cli.measure import _shown
 from rooflens.lab.across_table import across_table
 from rooflens.lab.sections import device_query
 from rooflens.measure.backends import cuda
@@ -86,6 +87,38 @@ def test_a_profile_with_all_devices_survives_its_file_and_names_the_slowest(prof
     assert decode(Profile, {"schema": SCHEMA, **encode(joined)}, "p.json", SCHEMA) == joined
     assert any("cuda:1 is the slowest of 2 in memory/main/read" in note for note in joined.notes)
     assert "cuda:2 failed" in joined.skipped
+
+
+def distrusted(profile, why):
+    """The profile as measured beside somebody else."""
+    found = (replace(c, trusted=c.origin != "measured", why_not=why) for c in profile.ceilings)
+    return replace(profile, ceilings=tuple(found))
+
+
+def test_what_cannot_be_compared_is_said_with_its_reasons(profile):
+    why = "process 7 is on the card too"
+    disturbed = distrusted(profile, why)
+    count = sum(c.origin == "measured" for c in profile.ceilings)
+    joined = with_all(profile, {"cuda:0": disturbed, "cuda:1": profile}, ["cuda:2 failed"], [])
+    assert joined.across == ()
+    assert joined.skipped[-3:] == (
+        "cuda:2 failed",
+        "nothing can be compared across devices: no ceiling has a trusted figure of two of them",
+        f"cuda:0: {count} of {count} figures taken beside the others are not trusted, most of them: {why}",
+    )
+    assert not any("beside the others" in s for s in with_all(profile, {"a": profile, "b": profile}, [], []).skipped)
+
+
+def test_the_screen_of_measure_names_the_slowest_and_the_median_or_why_not(profile):
+    joined = with_all(profile, {"cuda:0": profile, "cuda:1": measure(card(1, slow=(1,)), QUICK)}, [], [])
+    (line,) = (x.split() for x in _shown(joined, "en").splitlines() if x.startswith("memory/main/read") and "cuda" in x)
+    assert line[1::2] == ["cuda:1", "TB/s", "TB/s", "%"]
+    # 0.9 x 4.5 TB/s; of two devices the median is the mean, 0.95 x 4.5; 0.9 / 0.95; launches take the last 0.1 %
+    assert [float(x) for x in line[2::2]] == pytest.approx([4.05, 4.275, 94.7], rel=1e-3)
+    assert "all devices" not in _shown(profile, "en")
+    alone = with_all(profile, {"cuda:0": profile}, ["cuda:1 was not measured beside the others: it is gone"], [])
+    assert "skipped: nothing can be compared across devices" in _shown(alone, "en")
+    assert "no se midió junto a los demás" in _shown(alone, "es")
 
 
 def test_pairs_that_a_device_is_not_part_of_are_measured_by_others():

@@ -11,6 +11,7 @@ from rooflens import artefacts
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
 from rooflens.cli.options import Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
+from rooflens.lab.across_table import row
 from rooflens.lab.staging import profile_file, profile_place, shortcoming
 from rooflens.present import words
 from rooflens.present.retold import retold
@@ -51,6 +52,7 @@ def _written(file: Path, profile: Profile, lang: str) -> Path:
 def _shown(profile: Profile, lang: str) -> str:
     rows = [[c.id, _value(c), _spread(c), str(len(c.samples)), _trust(c, lang)] for c in profile.ceilings]
     lines = [profile.device.title, headed("measure", ["ceiling", "value", "spread", "samples", "trusted"], rows, lang)]
+    lines += _beside(profile, lang)
     for frame, sentences in (
         ("measure.skipped", profile.skipped),
         ("measure.contention", (profile.contention,)),
@@ -59,6 +61,15 @@ def _shown(profile: Profile, lang: str) -> str:
     ):
         lines += [words.say(frame, lang, text=retold(said, lang)) for said in sentences if said]
     return "\n".join(lines)
+
+
+def _beside(profile: Profile, lang: str) -> list[str]:
+    """The slowest and the median of all devices in every ceiling, where they were measured at once."""
+    if not profile.across:
+        return []
+    rows = [row(across) for across in profile.across]
+    table = headed("measure", ["ceiling", "slowest", "figure", "median", "of_median"], rows, lang)
+    return ["", words.say("measure.across", lang), table, ""]
 
 
 def _value(ceiling: Ceiling) -> str:

@@ -11,11 +11,12 @@ from rooflens.units import percent, show
 def across_table(profile: Profile, lang: str) -> str:
     """A sentence, then a row a ceiling."""
     head = say("lab.across.head", lang)
-    rows = [head, "|" + " --- |" * (head.count("|") - 1), *map(_row, profile.across)]
+    rows = [head, "|" + " --- |" * (head.count("|") - 1), *(f"| {' | '.join(row(a))} |" for a in profile.across)]
     return "\n\n".join((say("lab.across.text", lang), "\n".join(rows)))
 
 
-def _row(across: Across) -> str:
+def row(across: Across) -> list[str]:
+    """Ceiling, slowest device, its figure, the median of all devices, and the figure as a share of it."""
     slowest, unit = across.slowest, across.unit
     figures = (show(across.values[slowest], unit), show(across.median, unit), percent(across.share(slowest)))
-    return f"| {' | '.join((across.id, slowest, *figures))} |"
+    return [across.id, slowest, *figures]

@@ -5,6 +5,7 @@ Power, cooling, host memory and links of a box are shared; a device measured alo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -65,6 +66,20 @@ def across(profiles: Mapping[str, Profile]) -> tuple[Across, ...]:
         Across(id, next(iter(by_name.values())).unit, {name: c.value for name, c in by_name.items()})
         for id, by_name in several
     )
+
+
+def not_compared(profiles: Mapping[str, Profile]) -> tuple[str, ...]:
+    """A sentence for each device with refused figures, and the reason of most of them; first one if none is left."""
+    found = []
+    if not across(profiles):
+        found.append("nothing can be compared across devices: no ceiling has a trusted figure of two of them")
+    for name, profile in profiles.items():
+        taken = [c for c in profile.ceilings if c.origin == "measured"]
+        reasons = Counter(c.why_not or "no reason given" for c in taken if not c.trusted)
+        if reasons:
+            why, said = reasons.most_common(1)[0][0], f"{reasons.total()} of {len(taken)}"
+            found.append(f"{name}: {said} figures taken beside the others are not trusted, most of them: {why}")
+    return tuple(found)
 
 
 def other_pairs(make: Make, own: int, numbers: Sequence[int], options: Options) -> Iterator[Ceiling]:
@@ -155,6 +170,6 @@ def with_all(
         across=together,
         ceilings=(*profile.ceilings, *pairs),
         notes=(*profile.notes, *slow),
-        skipped=(*profile.skipped, *failed),
+        skipped=(*profile.skipped, *failed, *not_compared(profiles)),
         duration_s=profile.duration_s + max((p.duration_s for p in profiles.values()), default=0.0),
     )
