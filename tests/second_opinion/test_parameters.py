@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,6 +83,18 @@ def test_parameters_of_the_catalogue_are_those_of_the_class(on_meta: Any, name: 
     facts = {key: value for key, value in model.config.items() if key not in ("model_type", "quantization_config")}
     _, built = on_meta(model.config["model_type"], facts)
     assert model.params_total == sum(p.numel() for p in built.parameters() if p.requires_grad)
+
+
+PUBLISHED = json.loads((Path(__file__).parents[1] / "data/published_models.json").read_text())
+
+
+@pytest.mark.parametrize("name", [n for n, of in PUBLISHED.items() if of["config"]["model_type"] in BUILT])
+def test_parameters_of_published_configs_are_those_of_the_class(on_meta: Any, name: str) -> None:
+    facts = {key: value for key, value in PUBLISHED[name]["config"].items() if key != "quantization_config"}
+    _, built = on_meta(facts.pop("model_type"), facts)
+    assert models.from_config(PUBLISHED[name]["config"], name).params_total == sum(
+        p.numel() for p in built.parameters()
+    )
 
 
 @pytest.mark.parametrize("family", sorted(set(SHAPES) & set(CONFIG_MAPPING)))

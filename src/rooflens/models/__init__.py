@@ -13,7 +13,7 @@ from rooflens.models.config import Config
 from rooflens.models.dialects import common
 from rooflens.models.facts import ModelFacts, facts
 from rooflens.models.model import Block, Choices, Model
-from rooflens.models.refused import REFUSED
+from rooflens.models.refused import REFUSED, SWITCHES
 from rooflens.models.schemes import Stored
 from rooflens.models.shapes import SHAPES, Shape
 from rooflens.models.spellings import asked, same_fact
@@ -46,6 +46,9 @@ def from_config(data: Mapping[str, Any], name: str, choices: Choices = DEFAULT, 
     where = where or name
     found = unwrap(data, where)
     shape = _shape(found.family, where)
+    for key, why in SWITCHES.items():
+        if found.facts.get(key) is True:
+            raise RooflensError(f"{where}: {key} is not modelled: it means {why}")
     config = _config(found, where)
     sizes = shape.letters(config)
     config.close()

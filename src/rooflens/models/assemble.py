@@ -32,6 +32,8 @@ def letters(config: Config, family: Family) -> Letters:
         config.moot(*attention.LOCAL_HEADS.values())
     if {RECURRENT, BOTH} & set(mixers):
         found |= recurrent.letters(config, family)
+    elif family.recurrent:
+        config.moot(*recurrent.FACTS)
     if EXPERTS in halves and family.experts:
         found |= ffn.expert_letters(config, family.experts)
     else:

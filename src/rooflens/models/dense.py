@@ -83,7 +83,7 @@ DENSE: dict[str, Family] = {
     "jais": Family(norm="layer", qkv_bias=True, out_bias=True, ffn_bias=True, positions="none", packed="qkv"),
     "jais2": replace(LLAMA, norm="layer", gated=False),
     "llama": LLAMA,
-    "mimo": QWEN2,
+    "mimo": replace(QWEN2, qkv_bias="attention_bias"),
     "minicpm": LLAMA,
     "ministral": Family(pattern="L"),
     "ministral3": Family(pattern="L"),

@@ -132,7 +132,7 @@ def _granite_hybrid(facts: Facts) -> Facts:
     return facts
 
 
-def _jamba(facts: Facts) -> Facts:
+def _one_expert(facts: Facts) -> Facts:
     """One expert is a plain feed-forward network."""
     return {**facts, "num_experts": 0} if facts.get("num_experts") == 1 else facts
 
@@ -160,6 +160,7 @@ def _mamba1(facts: Facts) -> Facts:
 
 def _lfm2(facts: Facts) -> Facts:
     """The feed-forward width is adjusted: two thirds, times a factor, rounded up to a multiple."""
+    facts = _tied(facts)
     width = facts.get("block_ff_dim", facts.get("intermediate_size"))
     adjusts = facts.pop("block_auto_adjust_ff_dim", True) is not False
     factor, multiple = facts.pop("block_ffn_dim_multiplier", 1.0), facts.pop("block_multiple_of", 256)
@@ -170,6 +171,11 @@ def _lfm2(facts: Facts) -> Facts:
     for key in ("block_ff_dim", "conv_dim", "conv_dim_out"):  # as wide as the stream in the class
         facts.pop(key, None)
     return {**facts, "intermediate_size": width}
+
+
+def _tied(facts: Facts) -> Facts:
+    tied = facts.pop("tie_embedding", None)
+    return facts if tied is None else {**facts, "tie_word_embeddings": tied}
 
 
 def _recurrent_gemma(facts: Facts) -> Facts:
@@ -270,11 +276,12 @@ def _llama4(facts: Facts) -> Facts:
 
 
 _DIALECTS: dict[str, Callable[[Facts], Facts]] = {
-    "RefinedWeb": _falcon, "RefinedWebModel": _falcon, "bailing_hybrid": _bailing_hybrid, "chatglm": _chatglm,
-    "dbrx": _dbrx, "falcon": _falcon, "falcon_mamba": _mamba1, "gemma4_text": _gemma4, "gemma4_unified_text": _gemma4,
-    "gpt_bigcode": _bigcode, "gpt_neo": _gpt_neo, "granitemoehybrid": _granite_hybrid,
-    "hf_olmo": _hf_olmo, "hunyuan": _hunyuan_moe, "hunyuan_v1_moe": _hunyuan_moe, "kimi_linear": _kimi_linear,
-    "jamba": _jamba, "laguna": _laguna, "lfm2": _lfm2, "llama4_text": _llama4, "mamba": _mamba1, "mamba2": _mamba2,
-    "mimo_v2_flash": _mimo, "mpt": _mpt, "nemotron_h": _nemotron_h, "opt": _opt, "qwen": _qwen,
-    "recurrent_gemma": _recurrent_gemma, "starcoder2": _starcoder2, "step3p5": _step, "xglm": _xglm,
+    "bailing_hybrid": _bailing_hybrid, "chatglm": _chatglm, "dbrx": _dbrx, "falcon": _falcon, "falcon_mamba": _mamba1,
+    "gemma4_text": _gemma4, "gemma4_unified_text": _gemma4, "gpt_bigcode": _bigcode, "gpt_neo": _gpt_neo,
+    "granitemoehybrid": _granite_hybrid, "hf_olmo": _hf_olmo, "hunyuan": _hunyuan_moe,
+    "hunyuan_v1_dense": _one_expert, "hunyuan_v1_moe": _hunyuan_moe, "jamba": _one_expert,
+    "kimi_linear": _kimi_linear, "laguna": _laguna, "lfm2": _lfm2, "lfm2_moe": _tied, "llama4_text": _llama4,
+    "mamba": _mamba1, "mamba2": _mamba2, "mimo_v2_flash": _mimo, "mpt": _mpt, "nemotron_h": _nemotron_h, "opt": _opt,
+    "qwen": _qwen, "recurrent_gemma": _recurrent_gemma, "RefinedWeb": _falcon, "RefinedWebModel": _falcon,
+    "starcoder2": _starcoder2, "step3p5": _step, "xglm": _xglm,
 }  # fmt: skip

@@ -17,6 +17,10 @@ from rooflens.models.spellings import SPELLINGS
 from rooflens.operators.rows import Row
 from rooflens.operators.standard import GATED_FLOPS, bias, linear, norm, vector, wide_norm
 
+FACTS = (
+    "state_heads", "state_width", "state_size", "state_groups", "taps", "scan_chunk", "expand", "dt_rank",
+    "mamba_conv_bias", "mamba_proj_bias", "use_conv_bias", "mamba_d_ssm",
+)  # fmt: skip
 SCAN_FLOPS = 6.0
 DELTA_FLOPS = 8.0
 VALUES, KEYS = "Hs Ws", "Gs Ns"

@@ -1,7 +1,12 @@
-"""Model types that are refused, and why: what would have to be modelled first."""
+"""Model types, and switches of others, that are refused, and why: what would have to be modelled first."""
 
 from __future__ import annotations
 
+SWITCHES: dict[str, str] = {
+    "use_cla": "keys and values that neighbouring layers share (CLA)",
+    "is_encoder_decoder": "an encoder beside the decoder",
+    "add_cross_attention": "cross-attention, whose keys and values are cached apart",
+}
 REFUSED: dict[str, str] = {
     "minimax_m3": "attention over selected blocks of 128 positions, with an index of its own (sparse_attention_config)",
     "minimax_m3_vl": "attention over selected blocks of 128 positions, with an index of its own",
