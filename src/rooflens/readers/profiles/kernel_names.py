@@ -69,7 +69,7 @@ _VECTOR = re.compile(r"simt|gemv", re.IGNORECASE)
 _NO_WORD_16 = re.compile(r"(?:wgmma|wmma|mma|prop)_f16")  # cuDNN writes f16 for both kinds of 16 bit
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=200_000)
 def said(name: str) -> Said:
     """What this kernel's name says of it."""
     short = name[:2000]
