@@ -28,6 +28,14 @@ def test_a_machine_can_be_made_once_and_asked_often() -> None:
     assert rooflens.place("llama-3.1-8b", there).bandwidth_bytes_per_s == 3e12
 
 
+def test_a_launch_cost_that_nobody_knows_is_absent_and_never_0() -> None:
+    bare = rooflens.place("llama-2-7b", on="a100-sxm4-80gb").total
+    told = rooflens.place("llama-2-7b", on="a100-sxm4-80gb,launch=2us")
+    assert bare.launch_s is None
+    assert "launch_s" not in encode(bare)
+    assert told.total.launch_s == pytest.approx(2e-6 * sum(o.count for o in told.operators))
+
+
 def test_a_driver_name_resolves_to_one_row() -> None:
     assert rooflens.accelerator("NVIDIA H100 80GB HBM3").id == "h100-sxm5-80gb"
 
@@ -119,7 +127,8 @@ WRONG = [
     ({"attention": "flsh"}, "did you mean 'flash'"),
     ({"weights": 5}, "weights: expected text, found 5"),
     ({"tp": 1.5}, "tp: expected a whole number"),
-    ({"tp": 10**400}, "tp is out of range"),
+    ({"tp": 2**54}, "tp is out of range"),
+    ({"tp": 10**400}, "is not a finite number"),
     ({"measured_s": float("inf")}, "measured_s: inf is not a finite number"),
     ({"measured_s": 0}, "above 0"),
 ]

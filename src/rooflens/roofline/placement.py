@@ -48,16 +48,16 @@ class Total:
     """A step as one: FLOPs and bytes of a device, and the sum over kernels of the largest demand over rate.
 
     flops: tensor work, or vector work where there is no other. launch_s: what starting the kernels costs beside the
-    floor, on a machine whose launch cost is known; latency_s: what the steps of collectives cost beside it, by the
-    cheapest algorithms, where the latency of their links is known. bubble: share of a pipeline's step that a stage
-    waits.
+    floor, absent on a machine whose launch cost is not known; latency_s: what the steps of collectives cost beside it,
+    by the cheapest algorithms, where the latency of their links is known. bubble: share of a pipeline's step that a
+    stage waits.
     """
 
     flops: float
     bytes: float
     floor_s: float
     floor_overlapped_s: float
-    launch_s: float
+    launch_s: float | None
     bound: str
     intensity_flops_per_byte: float | None = None
     bubble: float | None = None
@@ -188,7 +188,7 @@ def _total(price: StepPrice, operators: Sequence[Operator], machine: Machine) ->
         moved_bytes,
         float(price.floor_s),
         float(price.floor_overlapped_s),
-        float(price.launch_s),
+        float(price.launch_s) if machine.find("launch", level="device") else None,
         price.bound,
         flops / moved_bytes if moved_bytes else None,
         float(price.pipeline.bubble) if price.pipeline.stages > 1 else None,
