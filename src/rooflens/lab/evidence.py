@@ -126,7 +126,7 @@ def negative_test(profile: Profile, seen: Sequence[Observation], lang: str = "en
             "why": say("answer.negative.no_roof", lang),
         }
     dtype, intensity = _math(cells[0]), cells[0].intensity_flops_per_byte
-    share = attainable(machine, dtype, intensity) / machine.compute(dtype).value
+    share = attainable(machine, dtype, intensity) / machine.compute(dtype).floor_value
     return {
         "claim": say("answer.negative.claim", lang, dtype=dtype),
         "must_fail": True,
