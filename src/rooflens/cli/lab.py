@@ -21,7 +21,7 @@ from rooflens.errors import RooflensError
 from rooflens.lab.extension import extension
 from rooflens.lab.observe import NAIVE, REPLAYED
 from rooflens.lab.pairing import Other
-from rooflens.lab.run import Request, keep, lab
+from rooflens.lab.run import Request, cost_usd, keep, lab
 from rooflens.lab.staging import PARTIAL, writable
 from rooflens.present import words
 from rooflens.present.retold import retold
@@ -88,7 +88,7 @@ def _rented(price_per_hour: float | None, spent_s: float, lang: str) -> str:
     """The last line of a run on a GPU: what goes on costing, and what it has cost since the start of the command."""
     if price_per_hour is None:
         return words.say("answer.rented", lang)
-    cost, price = (f"${value:.2f}" for value in (price_per_hour * spent_s / 3600, price_per_hour))
+    cost, price = (f"${value:.2f}" for value in (cost_usd(price_per_hour, spent_s), price_per_hour))
     return words.say("answer.rented_cost", lang, price=price, cost=cost, time=show(spent_s, "s", 3))
 
 

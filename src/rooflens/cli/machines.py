@@ -8,6 +8,7 @@ from rooflens import artefacts, catalogue
 from rooflens.catalogue import Accelerator
 from rooflens.cli.options import json_flag, lang
 from rooflens.cli.printing import emit, headed
+from rooflens.dtypes import SIXTEEN_BIT
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say, word
 from rooflens.records import encode
@@ -166,5 +167,5 @@ def _holds(rung: catalogue.Rung) -> bool:
 
 
 def _peak16(chip: Accelerator) -> str | None:
-    found = [p for path in chip.peaks.values() for d, p in path.items() if d in ("bf16", "fp16") and p]
+    found = [p for path in chip.peaks.values() for d, p in path.items() if d in SIXTEEN_BIT and p]
     return show(max(found), "FLOP/s") if found else None

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rooflens.errors import RooflensError, Unknown
+from rooflens.present.words import LANGUAGES
 from rooflens.workload import Phase
 
 F = Callable[..., Any]
@@ -19,7 +20,7 @@ MOST_RATIO = 1.5  # a measured ratio may pass 1 a little, and that is a finding;
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 lang = click.option(
     "--lang",
-    type=click.Choice(["en", "es", "vi"]),
+    type=click.Choice(LANGUAGES),
     default="en",
     help="Language of words; JSON and errors keep theirs.",
 )

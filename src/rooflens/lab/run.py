@@ -174,7 +174,8 @@ def _set_aside(request: Request, profile: Profile, folder: Path) -> dict[str, st
 
 def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[Check]) -> dict[str, Any]:
     """How the run can be repeated and checked."""
-    cost = None if request.price_per_hour is None else request.price_per_hour * profile.duration_s / 3600
+    price = request.price_per_hour
+    cost = None if price is None else cost_usd(price, profile.duration_s)
     return {
         "schema": "rooflens/manifest/1",
         "command": artefacts.shown(request.command),
@@ -190,8 +191,13 @@ def manifest(request: Request, profile: Profile, staged: Staged, done: Sequence[
         "throttle": profile.throttle or NONE_NOTICED,
         "files": {name: artefacts.sha256(staged.folder / name) for name in staged.made},
         "checks": encode(tuple(done)),
-        **({"price_usd_per_hour": request.price_per_hour, "cost_usd": cost} if cost is not None else {}),
+        **({"price_usd_per_hour": price, "cost_usd": cost} if cost is not None else {}),
     }
+
+
+def cost_usd(price_per_hour: float, spent_s: float) -> float:
+    """What a rented machine costs in this time: price an hour x seconds / 3600."""
+    return price_per_hour * spent_s / 3600
 
 
 def roofline_of(profile: Profile, seen: Sequence[Observation]) -> Roofline:
