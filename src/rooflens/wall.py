@@ -8,6 +8,7 @@ from statistics import linear_regression
 from typing import Literal
 
 from rooflens.catalogue import Accelerator
+from rooflens.catalogue.record import GPU_UNITS
 from rooflens.records import html, record
 
 SCHEMA = "rooflens/trend/1"
@@ -30,7 +31,6 @@ CONVENTIONS = {
     "low and high: two standard errors of the slope; value = value_first_year x growth ** (year - first_year)",
     "not_counted": "what software reaches, price, power, products that are not in the catalogue",
 }
-_GPU_UNITS = ("SM", "CU", "Xe-core")
 _GPU_MAKERS = ("NVIDIA", "AMD")
 
 
@@ -115,7 +115,7 @@ def kind_of(chip: Accelerator) -> Kind:
     if chip.isa is not None:
         return "cpu"
     memory = chip.memory.kind or ""
-    gpu = chip.unit_kind in _GPU_UNITS or (chip.unit_kind is None and chip.vendor in _GPU_MAKERS)
+    gpu = chip.unit_kind in GPU_UNITS or (chip.unit_kind is None and chip.vendor in _GPU_MAKERS)
     if gpu and memory.startswith("HBM"):
         return "datacentre-gpu"
     if "unified" in memory or chip.form_factor == "SoC":

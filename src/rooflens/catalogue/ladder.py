@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from rooflens.catalogue.record import NETWORK_BYTES_PER_S, Accelerator, Origin
+from rooflens.catalogue.record import GPU_UNITS, NETWORK_BYTES_PER_S, Accelerator, Origin
 from rooflens.records import record, replace
 
 SMEM_BYTES_PER_CLOCK = 128  # an NVIDIA SM reads 32 banks of 4 bytes a clock
-_WITH_SHARED_MEMORY = ("SM", "CU", "Xe-core")
 
 
 @record
@@ -35,7 +34,7 @@ def ladder(known: Accelerator) -> tuple[Rung, ...]:
 def _rungs(known: Accelerator) -> Iterable[Rung]:
     chip, stated = known.on_chip, known.origin
     yield Rung("registers", chip.registers_bytes, None, None, "bandwidth not known until measured")
-    if known.unit_kind in _WITH_SHARED_MEMORY:
+    if known.unit_kind in GPU_UNITS:
         yield _shared_memory(known)
     yield Rung("L2", chip.l2_bytes, None, None, "bandwidth not known until measured")
     if chip.llc_bytes is not None:

@@ -15,6 +15,7 @@ T = TypeVar("T")
 Origin = Literal["spec", "derived", "assumed"]
 NETWORK_BYTES_PER_S = 50e9  # one 400 Gb/s port, one direction: no chip states its network
 Path = Literal["matrix", "vector"]
+GPU_UNITS = ("SM", "CU", "Xe-core")  # kinds of units with a shared memory of their own
 
 
 @record
