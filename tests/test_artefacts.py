@@ -89,3 +89,25 @@ def test_ctrl_c_in_mid_run_keeps_what_is_whole(tmp_path: Path, older: bool) -> N
     assert artefacts.load(kept, Profile, SCHEMA).ceilings
     if older:
         assert (out / "manifest.json").read_text() == '{"complete": true}'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 50_000 + "1" + "}" * 50_000, "nested too deeply"),
+        ('{"a": 1, "b": 2, "a": 3}', "the key 'a' is there twice"),
+        ("{" + ",".join(f'"{i}": 1' for i in range(50_000)) + ', "49999": 2}', "the key '49999' is there twice"),
+        ('{"a": NaN}', "NaN is not a number of JSON"),
+        ('{"a": -Infinity}', "-Infinity is not a number of JSON"),
+        ('{"a": ' + "9" * 5000 + "}", "value has 5000 digits; was it cut off"),
+        ('{"a": 1', "line 1: Expecting ',' delimiter"),
+        ("", "line 1: Expecting value"),
+    ],
+)
+def test_a_text_that_is_no_json_is_one_sentence(text: str, said: str) -> None:
+    with pytest.raises(BadFile) as told:
+        artefacts.parse_json(text, "a.json")
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+    assert "set_int_max" not in str(told.value)

@@ -65,6 +65,26 @@ def test_a_lie_is_one_sentence(config: dict[str, Any], change: dict[str, Any], s
     assert max(len(line) for line in str(told.value).splitlines()) < 200
 
 
+def test_a_fault_is_told_once_however_often_it_is_met() -> None:
+    with pytest.raises(BadFile) as told:
+        models.from_config({**LLAMA, "hidden_size": -64}, "liar")
+    assert told.value.faults == ("hidden_size: -64 is not a size (1 to 1099511627776)",)
+
+
+def test_many_keys_that_nobody_reads_are_a_few_warnings() -> None:
+    found = models.from_config({**LLAMA, **{f"key {i}": i + 1 for i in range(1000)}}, "liar").warnings
+    assert len(found) == 21
+    assert found[0].startswith("key 0 is not read")
+    assert found[-1] == "980 more keys are not read"
+
+
+@pytest.mark.parametrize("key", ["use_cla", "is_encoder_decoder", "add_cross_attention"])
+def test_a_switch_that_nobody_models_is_refused_by_name(key: str) -> None:
+    assert models.from_config({**LLAMA, key: False}, "liar").warnings == ()
+    with pytest.raises(RooflensError, match=f"liar: {key} is not modelled: it means ."):
+        models.from_config({**LLAMA, key: True}, "liar")
+
+
 def test_all_faults_are_told_at_once() -> None:
     with pytest.raises(BadFile) as told:
         models.from_config({"model_type": "llama", "hidden_size": "64", "vocab_size": -1}, "liar")

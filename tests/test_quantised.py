@@ -334,6 +334,14 @@ def test_an_expression_that_is_not_simple_is_never_run(pattern):
 def test_a_list_that_is_too_long_is_refused():
     with pytest.raises(RooflensError, match="201 patterns"):
         meant([f"*{i}" for i in range(201)], "config.json")
+    with pytest.raises(RooflensError, match="100001 modules"):
+        meant([f"layer {i}" for i in range(100_001)], "config.json")
+
+
+def test_patterns_that_are_not_read_are_a_few_warnings():
+    _, unread = meant(["*a" * 9, "x" * 301, *(f"re:[a-{i}]" for i in range(10))], "config.json")
+    assert len(unread) == 6
+    assert unread[-1].endswith("has 7 more patterns that are not read")
 
 
 def test_only_the_matrices_that_a_list_means_stay_wide():

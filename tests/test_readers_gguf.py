@@ -243,6 +243,19 @@ def test_a_bad_file_is_one_sentence(tmp_path, data, said):
     assert "\n" not in str(refused.value)
 
 
+def test_a_file_that_ends_anywhere_is_one_sentence(tmp_path):
+    data, size = gguf_bytes(*llama_gguf({**TINY, "num_hidden_layers": 1}, lambda *_: "q8_0"))
+    data = data.replace(b"x" * 100_000, b"")  # the length of a long text stays, what it promised does not
+    path = tmp_path / "cut.gguf"
+    for end in [*range(0, len(data), 13), *range(len(data), size, 50_021)]:
+        with path.open("wb") as file:
+            file.write(data[:end])
+            file.truncate(end)
+        with pytest.raises(BadFile) as refused:
+            api.model(str(path))
+        assert "\n" not in str(refused.value)
+
+
 def test_a_file_that_ends_early_says_so(tmp_path):
     path = tmp_path / "cut.gguf"
     write_gguf(path, *llama_gguf(TINY, lambda *_: "q8_0"), cut=33)

@@ -92,8 +92,12 @@ def parse_json(text: str | bytes, path: str) -> Any:
         raise BadFile(path, [str(error)]) from None
     except UnicodeEncodeError:
         raise BadFile(path, ["a text holds half a character (a lone surrogate, \\ud800 to \\udfff)"]) from None
-    except (json.JSONDecodeError, RecursionError, ValueError) as error:
-        what = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+    except RecursionError:
+        raise BadFile(path, ["its JSON is nested too deeply to be read"]) from None
+    except (json.JSONDecodeError, ValueError) as error:
+        what = str(error).partition(";")[0]  # what follows is advice on how to change Python
+        if isinstance(error, json.JSONDecodeError):
+            what = f"line {error.lineno}: {error.msg}"
         raise BadFile(path, [f"not a whole JSON file: {what.removesuffix(' at')}; was it cut off or edited?"]) from None
 
 
@@ -175,8 +179,8 @@ class _Twice(Exception):
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
+        last = {key: i for i, (key, _) in enumerate(pairs)}
+        twice = next(key for i, (key, _) in enumerate(pairs) if last[key] != i)
         raise _Twice(f"the key {twice[:40]!r} is there twice in one object")
     return found
 

@@ -10,6 +10,7 @@ from rooflens.models.spellings import SPELLINGS, harmless, same_fact
 
 LARGEST = 1 << 40
 MOST_LAYERS = 10_000
+MOST_NOTES = 20
 
 
 class Config:
@@ -116,17 +117,23 @@ class Config:
     def close(self) -> None:
         """Raises BadFile with every fault found so far."""
         if self.faults:
-            raise BadFile(self.where, self.faults)
+            raise BadFile(self.where, list(dict.fromkeys(self.faults)))
 
     def notes(self) -> tuple[str, ...]:
         """Warnings: sizes that the file leaves to its class, and keys that nobody read and that may change a price."""
         taken = ", ".join(f"{key} {self.data[key]}" for key in sorted(self.left & self.sized) if self._is_size(key))
         said = [f"the config leaves out {taken}: the defaults of its class are taken"] if taken else []
-        for key, value in self.data.items():
-            unread = key not in self.read and key not in self.left and value not in (None, False, [], {})
-            if unread and not harmless(key) and not self._repeats(key, value):
-                said.append(f"{key} is not read; if it changes a size or a layer, this model is priced without it")
-        return tuple(said)
+        unread = [key for key, value in self.data.items() if self._unread(key, value)]
+        why = "is not read; if it changes a size or a layer, this model is priced without it"
+        said += [f"{key:.80} {why}" for key in unread[:MOST_NOTES]]
+        more = len(unread) - MOST_NOTES
+        return (*said, *([f"{more} more keys are not read"] if more > 0 else []))
+
+    def _unread(self, key: str, value: Any) -> bool:
+        """Whether nobody read a key that says something and may change a price."""
+        if key in self.read or key in self.left or value in (None, False, [], {}):
+            return False
+        return not harmless(key) and not self._repeats(key, value)
 
     def _repeats(self, key: str, value: Any) -> bool:
         """Whether the same fact was read under another spelling, with the same value."""

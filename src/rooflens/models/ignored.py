@@ -8,7 +8,7 @@ and never run: a file's expression could take forever.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
 from itertools import product
 
@@ -16,7 +16,7 @@ from rooflens.errors import RooflensError
 from rooflens.operators.rows import Part
 from rooflens.records import record
 
-MOST_WILDCARDS = 200
+MOST_NAMES, MOST_WILDCARDS, MOST_STARS, MOST_NOTES = 100_000, 200, 8, 5
 MOST_LAYERS = 128
 LONGEST = 300
 # What files call the matrices of a part (Row.stored), and where these stand inside a layer.
@@ -75,14 +75,15 @@ class Meant:
 def meant(patterns: Iterable[str], where: str) -> tuple[Meant, tuple[str, ...]]:
     """What these patterns mean, and warnings on those that are not read.
 
-    Raises RooflensError for more than MOST_WILDCARDS patterns with wildcards.
+    Raises RooflensError for more than MOST_NAMES names or MOST_WILDCARDS patterns with wildcards.
     """
-    names, globs, unread = set[str](), dict[str, None](), []
+    names, globs, unread, patterns = set[str](), dict[str, None](), list[str](), tuple(patterns)
+    if len(patterns) > MOST_NAMES:
+        raise RooflensError(f"{where}: lists {len(patterns)} modules; up to {MOST_NAMES} are read")
     for pattern in patterns:
-        read = _globs(pattern.removeprefix("re:")) if pattern.startswith("re:") else [_usual(pattern)]
-        if not read or len(pattern) > LONGEST:
-            unread.append(f"the list of modules left wide has {pattern:.80}, which is not read")
-            continue
+        read = _read(pattern)
+        if not read:
+            unread.append(pattern)
         for one in read:
             if set(one) & set("*?"):
                 globs |= dict.fromkeys((one, f"{one}.*"))
@@ -93,7 +94,23 @@ def meant(patterns: Iterable[str], where: str) -> tuple[Meant, tuple[str, ...]]:
             f"{where}: lists {len(globs) // 2} patterns with wildcards; up to {MOST_WILDCARDS} are read"
         )
     named = [glob for glob in globs if _NUMBERED.search(_NUMERALS.sub("", glob))]
-    return Meant(frozenset(names), _any(glob for glob in globs if glob not in named), _any(named)), tuple(unread)
+    free = _any(glob for glob in globs if glob not in named)
+    return Meant(frozenset(names), free, _any(named)), tuple(_unread(unread))
+
+
+def _unread(patterns: Sequence[str]) -> Iterator[str]:
+    for pattern in patterns[:MOST_NOTES]:
+        yield f"the list of modules left wide has {pattern:.80}, which is not read"
+    if len(patterns) > MOST_NOTES:
+        yield f"the list of modules left wide has {len(patterns) - MOST_NOTES} more patterns that are not read"
+
+
+def _read(pattern: str) -> list[str]:
+    """A pattern as names and wildcards; none for one that is too long or not simple."""
+    if len(pattern) > LONGEST:
+        return []
+    read = _globs(pattern.removeprefix("re:")) if pattern.startswith("re:") else [_usual(pattern)]
+    return [] if any(one.count("*") > MOST_STARS for one in read) else read
 
 
 def _called(part: Part, module: str) -> tuple[str, ...]:

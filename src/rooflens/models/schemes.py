@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rooflens.dtypes import DTYPES, Dtype, Layout
-from rooflens.models.config import Config
+from rooflens.models.config import LARGEST, Config
 from rooflens.operators.rows import Part
 from rooflens.records import field, record, replace
 
@@ -223,7 +223,7 @@ def _inner(config: Config, data: Any, key: str) -> Config | None:
 
 def _block(config: Config, key: str) -> tuple[int, int]:
     said = config.data.get(key)
-    if isinstance(said, list) and len(said) == 2 and all(type(n) is int and n > 0 for n in said):
+    if isinstance(said, list) and len(said) == 2 and all(type(n) is int and 0 < n <= LARGEST for n in said):
         return said[0], said[1]
     config.must(f"{key}: expected two sizes above 0, found {said!r:.40}", holds=False)
     return 1, 1

@@ -63,9 +63,14 @@ def asked(key: str) -> bool:
     return any(key in SPELLINGS.get(what, (what,)) for what in _ASKED)
 
 
+@cache
+def _spellings() -> dict[str, tuple[str, ...]]:
+    return {key: keys for keys in SPELLINGS.values() for key in keys}
+
+
 def same_fact(key: str) -> tuple[str, ...]:
     """All spellings of the fact that this key is one of."""
-    return next((keys for keys in SPELLINGS.values() if key in keys), (key,))
+    return _spellings().get(key, (key,))
 
 
 def harmless(key: str) -> bool:
