@@ -166,3 +166,12 @@ def test_by_cost_a_cheaper_machine_can_beat_a_faster_one():
     cheap, fast = found["A100 SXM4 80GB"], found["H200 SXM 141GB"]
     assert cheap.gain_floor > fast.gain_floor
     assert cheap.gain_floor == pytest.approx(2.039 / 3.35 * 2.69 / 0.835, rel=0.01)
+
+
+def test_sparsity_is_of_the_formats_that_the_chip_has_it_in():
+    """MI355X: twice in 16 and 8 bit, none in fp4; where the catalogue knows nothing, no lever is offered."""
+    chip = api.machine("mi355x-288gb")
+    assert chip.sparse_multipliers["bf16"] == 2
+    assert chip.sparse_multipliers["fp4"] == 1
+    unknown = next(x for x in advise(dense("tpu-v5e"), reserve(None), Means()).levers if x.name == "2:4 sparsity")
+    assert unknown.why_not

@@ -204,7 +204,7 @@ def _ratios(first: Machine, second: Machine, pairs: list[Formats]) -> dict[str, 
     }
     changed = [first.compute(p.first).value / theirs for p in pairs if not p.alike]
     found |= {"precision": max(changed)} if changed else {}
-    sparse = first.sparse_multiplier
+    sparse = first.sparse_multipliers.get(wide.first)
     return found | ({"sparsity": sparse * found["compute"]} if sparse and sparse > 1 else {})
 
 
@@ -214,7 +214,8 @@ def _why(first: Machine, second: Machine, pairs: list[Formats]) -> Iterator[str]
         yield f"{pair.name}, dense: {show(ours, 'FLOP/s')} against {show(theirs, 'FLOP/s')} = {ours / theirs:.3g}x"
     ours, theirs = first.memory().value, second.memory().value
     yield f"memory: {show(ours, 'B/s')} against {show(theirs, 'B/s')} = {ours / theirs:.3g}x"
-    sparse, wide = first.sparse_multiplier, pairs[0]
+    wide = pairs[0]
+    sparse = first.sparse_multipliers.get(wide.first)
     if sparse and sparse > 1:
         ours, theirs = sparse * first.compute(wide.first).value, second.compute(wide.second).value
         yield f"{wide.first} 2:4 sparse against {wide.second} dense: {ours / theirs:.3g}x, which is not like for like"

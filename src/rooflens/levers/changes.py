@@ -126,7 +126,7 @@ def _activations(now: Deployment, _: Means) -> Iterator[Change]:
 
 def _sparse(now: Deployment, _: Means) -> Iterator[Change]:
     machine, used, label = now.machine, now.precision.math_of("linear"), "2:4 sparsity"
-    times, bits = machine.sparse_multiplier, round(now.precision.weights.bits)
+    times, bits = machine.sparse_multipliers.get(used), round(now.precision.weights.bits)
     if not times or times <= 1 or bits not in SPARSE_SHARE:
         why = (
             f"{machine.name} is not known to have a sparse {used} path"

@@ -13,6 +13,7 @@ from rooflens.errors import RooflensError
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.served import Served
 from rooflens.records import record, replace
+from rooflens.samples import median
 from rooflens.units import show
 
 SCHEMA = "rooflens/calibrated/1"
@@ -114,8 +115,7 @@ def _check(number: int, deployment: Deployment, measured_s: float, expected_s: f
 
 
 def _error(said: Sequence[float], measured: Sequence[float]) -> float:
-    errors = sorted(abs(a / m - 1.0) for a, m in zip(said, measured, strict=True))
-    return (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
+    return float(median([abs(a / m - 1.0) for a, m in zip(said, measured, strict=True)]))
 
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:

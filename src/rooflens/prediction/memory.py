@@ -246,5 +246,7 @@ def _notes(found: Memory, kept: Reserve, sequences: float) -> Iterator[str]:
     if found.kv_bytes > found.weight_bytes:
         times = found.kv_bytes / found.weight_bytes if found.weight_bytes else 0.0
         yield f"the KV cache of {sequences:g} sequences is {times:.3g} times the weights"
+    if kept.runtime_bytes is None:
+        yield "what driver and libraries take is not known and not counted; say it with --runtime-bytes"
     if kept.graph_bytes is None:
         yield "what CUDA graphs reserve is not known and not counted; say it with --graph-bytes"

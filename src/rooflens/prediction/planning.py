@@ -8,7 +8,7 @@ from rooflens.errors import RooflensError
 from rooflens.models import Model, rebuilt
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.memory import Reserve, memory
-from rooflens.prediction.predicting import Estimator
+from rooflens.prediction.predicting import Estimator, usd_per_million
 from rooflens.records import html, record, replace
 from rooflens.units import show
 from rooflens.workload import Phase, accepted
@@ -147,21 +147,21 @@ def _layout(deployment: Deployment, estimator: Estimator | None, target: Target,
     each = -(-target.users // replicas)  # shared out evenly, so that no replica is fuller than it must be
     tpot_s = _tpot(deployment, each, estimator)
     rate = target.users / tpot_s
+    fleet = replace(deployment, batch=float(target.users), how={**deployment.how, "dp": replicas})
     price = deployment.machine.price_usd_per_hour
-    hourly = None if price is None else price * replicas * tp
     return Layout(
         machine=deployment.machine.name,
         tp=tp,
         ep=int(deployment.how.get("ep", 1)),
         replicas=replicas,
-        devices=replicas * tp,
+        devices=fleet.devices,
         batch=each,
         tpot_s=tpot_s,
         ttft_s=ttft_s,
         tokens_per_s=rate,
         limit=limit,
-        usd_per_hour=hourly,
-        usd_per_million_tokens=None if hourly is None else hourly / 3600 / rate * 1e6,
+        usd_per_hour=None if price is None else price * fleet.devices,
+        usd_per_million_tokens=usd_per_million(fleet, rate),
     )
 
 

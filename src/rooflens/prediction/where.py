@@ -30,7 +30,7 @@ def _shares(operator: Operator, priced: Priced) -> dict[str, float]:
     if not priced.times_s:
         return {}
     resource = max(priced.times_s, key=lambda name: float(priced.times_s[name]))
-    if resource == "link":
+    if kind_of(resource) == "link":
         return {"collectives": 1.0}
     if kind_of(resource) == "memory":
         return _bytes(priced)

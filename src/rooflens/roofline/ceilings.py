@@ -65,6 +65,7 @@ class Machine:
     """A set of ceilings with a name: a datasheet, a measured profile or a person's own, behind one interface.
 
     family: what kind of chip, for constants that are of one: "hbm", "gddr", "cdna", "apple", or else its maker's name.
+    sparse_multipliers: what 2:4 sparsity multiplies the dense matrix peak of each math by, where it is known.
     power_w: its limit. units: SMs, CUs or cores, at clock_hz. cache_bytes: the last level that all of them share.
     """
 
@@ -78,7 +79,7 @@ class Machine:
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     price_usd_per_hour: float | None = None
-    sparse_multiplier: float | None = None
+    sparse_multipliers: Mapping[str, float] = field(default_factory=dict)
     compute_capability: str | None = None
     link: str | None = None
     family: str = ""

@@ -32,7 +32,7 @@ def from_accelerator(chip: Accelerator) -> Machine:
         sources=chip.sources,
         notes=(chip.note,) if chip.note else (),
         price_usd_per_hour=chip.price.usd_per_hour if chip.price else None,
-        sparse_multiplier=chip.sparse_multiplier,
+        sparse_multipliers={math: times for math in chip.peaks["matrix"] if (times := chip.sparse(math))},
         compute_capability=chip.compute_capability,
         link="nvlink" if chip.scale_up.bytes_per_s_per_direction else "pcie",
         family=_family(chip),
