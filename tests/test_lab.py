@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -246,6 +247,15 @@ def test_a_failure_while_drawing_keeps_the_measurement(
     assert not list(tmp_path.glob(".staging*"))
     if isinstance(error, RooflensError):
         assert f"kept in {tmp_path}" in str(said.value)
+
+
+def test_without_matplotlib_a_sentence_says_so_and_the_measurement_is_kept(
+    profile: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(RooflensError, match="no picture: matplotlib is not installed; pip install matplotlib"):
+        lab(request_to(tmp_path), profile, ignore)
+    assert artefacts.profile(tmp_path) == profile
 
 
 @pytest.mark.usefixtures("no_drawing")

@@ -170,6 +170,24 @@ def test_all_devices_of_one_are_refused_with_a_sentence(monkeypatch, capsys, dev
     assert (code, said in error) == (2, True)
 
 
+def test_somebody_else_on_the_card_is_said_before_anything_is_measured(monkeypatch, capsys):
+    class Shared(FakeBackend):
+        name = "cuda"
+
+        def __init__(self, _):
+            super().__init__(FakeMachine(**GPU))
+
+        def usage(self):
+            return replace(super().usage(), others=("process 7 is on the card too",))
+
+    monkeypatch.setattr(cuda, "CudaBackend", Shared)
+    monkeypatch.setattr("rooflens.cli.measure.remember", lambda _: None)
+    code, out, error = asked(capsys, "measure", "--device", "cuda:0", "--quick", "--dtypes", "bf16", "--json")
+    assert code == 0
+    assert error.startswith("process 7 is on the card too: what is measured beside it is not trusted; end it, or")
+    assert "process 7 is on the card too" in json.loads(out)["contention"]
+
+
 def test_all_devices_then_one_of_them_alone_and_the_links_between_the_others(monkeypatch, capsys):
     started = {}
 

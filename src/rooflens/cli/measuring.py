@@ -66,6 +66,8 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     if measuring["all_devices"]:
         return _everywhere(measuring, progress, kept)
     backend = _backend(measuring["device"])
+    for reason in backend.usage().others:
+        say(f"{reason}: what is measured beside it is not trusted; end it, or choose another device")
     options = _options(measuring, backend.name)
     shape = AttentionShape(
         measuring["layers"], measuring["width"], measuring["heads"], checkpoint=str(measuring["checkpoint"] or "")

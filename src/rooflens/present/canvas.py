@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from rooflens.errors import RooflensError
 from rooflens.present.boxes import Box
 from rooflens.present.palette import FAINT, GRID, INK, PAPER, SOFT
 from rooflens.records import record
@@ -45,12 +46,20 @@ class TextStyle:
 
 
 class Canvas:
-    """One figure of WIDTH x HEIGHT pixels; all coordinates are pixels from the lower left corner."""
+    """One figure of WIDTH x HEIGHT pixels; all coordinates are pixels from the lower left corner.
+
+    Raises RooflensError where matplotlib is not installed.
+    """
 
     def __init__(self, width: float = WIDTH, height: float = HEIGHT) -> None:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.transforms import Affine2D
+        try:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+            from matplotlib.transforms import Affine2D
+        except ImportError:
+            raise RooflensError(
+                "no picture: matplotlib is not installed; pip install matplotlib, or draw elsewhere"
+            ) from None
 
         self.width, self.height = width, height
         self.figure: Figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
