@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from rooflens.arrays import Number, all_of, letter, maximum, minimum, smaller
+from rooflens.arrays import Number, all_of, letter, maximum, minimum, smaller, up
 from rooflens.dtypes import SIXTEEN_BIT, Dtype, dtype
 from rooflens.errors import RooflensError
 from rooflens.models import Block, Model, Stored, rebuilt
@@ -184,8 +184,8 @@ def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None
 
 def _in_a_microbatch(step: Step) -> Number:
     """Whole sequences: those of the fullest microbatch of the fullest replica."""
-    replica = -(-step.batch // step.dp)
-    return replica if step.microbatches == 1 else -(-replica // step.microbatches)
+    replica = up(step.batch / step.dp)
+    return replica if step.microbatches == 1 else up(replica / step.microbatches)
 
 
 def _routed(step: Step) -> Number:

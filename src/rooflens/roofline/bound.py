@@ -7,7 +7,7 @@ prices a single step. What is left of a kernel is the largest of a few sums of c
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from rooflens.arrays import Number, larger, maximum
 from rooflens.errors import RooflensError
@@ -37,13 +37,33 @@ class Sums:
 
     def floor_s(self, values: list[Number]) -> Number:
         """Sum over kernels of the largest demand over rate."""
-        floor = _value(self.base, values)
+        floor = value(self.base, values)
         for kernel in self.rivals:
             more: Number = 0.0
             for rival in kernel:
-                more = larger(more, _value(rival, values))
+                more = larger(more, value(rival, values))
             floor = floor + more
         return floor
+
+
+class Folded(Protocol):
+    """What was bound: a model in a layout, the blocks whose letters differ in a step, and the products of letters."""
+
+    @property
+    def model(self) -> Model:
+        """Its rows."""
+
+    @property
+    def layout(self) -> str:
+        """What may not differ between steps."""
+
+    @property
+    def sites(self) -> tuple[Block, ...]:
+        """Blocks whose letters differ in a step."""
+
+    @property
+    def monomials(self) -> tuple[Monomial, ...]:
+        """Products of letters."""
 
 
 @record
@@ -64,16 +84,16 @@ class Bound:
 
     def floor_s(self, step: Step) -> Number:
         """Sum over kernels of the largest demand over rate, for all microbatches."""
-        values = self._values(step)
+        values = values_of(self, step)
         floor = self.kernels.floor_s(values)
         return floor if _plain(step) else _through(self.model, step, floor, self.ends.floor_s(values))
 
     def floor_overlapped_s(self, step: Step) -> Number:
         """Largest over resources of the sums over kernels."""
-        values = self._values(step)
-        sums = [_value(resource, values) for resource in self.kernels.resources]
+        values = values_of(self, step)
+        sums = [value(resource, values) for resource in self.kernels.resources]
         if not _plain(step):
-            ends = [_value(resource, values) for resource in self.ends.resources]
+            ends = [value(resource, values) for resource in self.ends.resources]
             sums = [_through(self.model, step, one, end) for one, end in zip(sums, ends, strict=True)]
         return maximum(sums or [0.0])
 
@@ -82,15 +102,9 @@ class Bound:
         launch_s = self.kernels.launch_s
         return launch_s if _plain(step) else _through(self.model, step, launch_s, self.ends.launch_s)
 
-    def _values(self, step: Step) -> list[Number]:
-        if step.layout != self.layout:
-            raise RooflensError(f"these prices were bound for {self.layout}; bind again for {step.layout}")
-        letters = [moving_letters(self.model, step, site) for site in self.sites]
-        return [_product(monomial, letters) for monomial in self.monomials]
 
-
-class _Binding:
-    """What gathers while binding."""
+class Binding:
+    """What gathers while binding: the places whose letters a step sets, and the products of letters, numbered."""
 
     def __init__(self) -> None:
         self.sites: list[Block] = []
@@ -110,11 +124,11 @@ class _Binding:
 
     def sums(self, demands: list[dict[str, Terms]], names: tuple[str, ...], launch_s: float) -> Sums:
         """What each kernel demands of each resource, folded."""
-        able = [_able(demand.values()) for demand in demands]
+        able = [contenders(demand.values()) for demand in demands]
         return Sums(
-            self.sum(_total(first for first, *_ in able)),
-            tuple(tuple(self.sum(_less(one, first)) for one in others) for first, *others in able if others),
-            tuple(self.sum(_total(demand.get(name, {}) for demand in demands)) for name in names),
+            self.sum(total(first for first, *_ in able)),
+            tuple(tuple(self.sum(less(one, first)) for one in others) for first, *others in able if others),
+            tuple(self.sum(total(demand.get(name, {}) for demand in demands)) for name in names),
             launch_s,
         )
 
@@ -123,7 +137,7 @@ def bind(
     model: Model, precision: Precision, machine: Machine, like: Step | None = None, *, activations: bool = True
 ) -> Bound:
     """The price of every step on as many devices as `like` (one). Raises NoPath as `price_step` does."""
-    binding, like = _Binding(), like or decode()
+    binding, like = Binding(), like or decode()
     found = operators(model, like, precision, binding.letters)
     priced = [times(operator.cost, machine, activations=activations) for operator in found]
     demands = [
@@ -159,7 +173,15 @@ def _moves(block: Block) -> object:
     return block.window, block.local, block.letters
 
 
-def _able(resources: Iterable[Terms]) -> list[Terms]:
+def values_of(bound: Folded, step: Step) -> list[Number]:
+    """The products of letters in this step. Raises RooflensError for a layout that was not bound."""
+    if step.layout != bound.layout:
+        raise RooflensError(f"these prices were bound for {bound.layout}; bind again for {step.layout}")
+    letters = [moving_letters(bound.model, step, site) for site in bound.sites]
+    return [_product(monomial, letters) for monomial in bound.monomials]
+
+
+def contenders(resources: Iterable[Terms]) -> list[Terms]:
     """The resources that can be the largest of a kernel: no other needs as much or more, term by term."""
     kept: list[Terms] = [{}]
     for one in resources:
@@ -172,12 +194,14 @@ def _covers(more: Terms, less: Terms) -> bool:
     return all(more.get(monomial, 0.0) >= c for monomial, c in less.items())
 
 
-def _total(several: Iterable[Terms]) -> Terms:
+def total(several: Iterable[Terms]) -> Terms:
+    """Their sum."""
     return sum(map(Polynomial, several), Polynomial({})).terms
 
 
-def _less(more: Terms, less: Terms) -> Terms:
-    return (Polynomial(more) + Polynomial(less) * -1.0).terms
+def less(more: Terms, taken: Terms) -> Terms:
+    """The first without the second."""
+    return (Polynomial(more) + Polynomial(taken) * -1.0).terms
 
 
 def _product(monomial: Monomial, letters: list[dict[str, Number]]) -> Number:
@@ -187,7 +211,8 @@ def _product(monomial: Monomial, letters: list[dict[str, Number]]) -> Number:
     return 1.0 if value is None else value
 
 
-def _value(of: Sum, values: list[Number]) -> Number:
+def value(of: Sum, values: list[Number]) -> Number:
+    """A folded sum at these products of letters."""
     total: Number = 0.0
     for index, coefficient in of:
         total = total + coefficient * values[index]

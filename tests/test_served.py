@@ -1,0 +1,172 @@
+"""Estimates of an engine: many loads at once as one by one, above their floors, and monotone as it is documented."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooflens.api import Question, machine
+from rooflens.api.serving import Load, deployment
+from rooflens.catalogue.calibrations import served
+from rooflens.errors import RooflensError
+from rooflens.operators.cost import Cost
+from rooflens.prediction.bound import bind
+from rooflens.prediction.deployment import bound as floors_of
+from rooflens.prediction.served import Served, prompts_s
+from rooflens.records import replace
+
+H100, B200, MI300X, RTX = "h100-sxm5-80gb", "b200-sxm-180gb", "mi300x-192gb", "rtx-4090-24gb"
+QUESTIONS = (  # model, chip, engine, devices, weights
+    ("llama-3.2-1b", H100, "vllm", {}, "fp8"),
+    ("llama-3.2-1b", RTX, "llama.cpp", {}, "q4_k_m"),
+    ("llama-3.2-1b", MI300X, "llama.cpp", {}, "bf16"),
+    ("qwen3-30b-a3b", H100, "sglang", {"dp": 2, "ep": 2}, "fp8"),
+    ("deepseek-v3", B200, "trtllm", {"tp": 8}, "nvfp4"),
+    ("qwen3-next-80b-a3b", B200, "generic", {"tp": 2}, "fp8"),
+    ("gpt-oss-20b", H100, "trtllm", {}, None),
+    ("gemma-3-27b", MI300X, "vllm-rocm-2024", {"tp": 2}, "bf16"),
+)
+questions = st.sampled_from(range(len(QUESTIONS)))
+batches = st.integers(1, 2048).map(float)
+lengths = st.integers(1, 30000).map(float)
+outputs = st.integers(0, 8192).map(float)
+
+
+@cache
+def made(model, chip, how, weights):
+    return deployment(Question(model, weights=weights, **dict(how)), Load(prompt=1000, output=500), machine(chip))
+
+
+def deployed(number):
+    model, chip, _, how, weights = QUESTIONS[number]
+    return made(model, chip, tuple(how.items()), weights)
+
+
+@cache
+def engine(number):
+    return Served(served(), QUESTIONS[number][2])
+
+
+@cache
+def floors(number):
+    return floors_of(deployed(number))
+
+
+@cache
+def bound(number):
+    return bind(engine(number), deployed(number))
+
+
+@settings(max_examples=40)
+@given(questions, batches, lengths, outputs)
+def test_folded_constants_say_what_the_kernels_say_one_by_one(question, batch, prompt, output):
+    load = replace(deployed(question), batch=batch, prompt=prompt, output=output)
+    one, many = engine(question), bound(question)
+    assert many.tpot_s(batch, prompt, output) == pytest.approx(one.tpot_s(load), rel=1e-12)
+    assert many.first_s(prompt) == pytest.approx(one.first_s(load), rel=1e-12)
+
+
+@settings(max_examples=40)
+@given(questions, st.lists(st.tuples(batches, lengths, outputs), min_size=1, max_size=8))
+def test_arrays_say_what_numbers_say(question, loads):
+    many = bound(question)
+    at_once = many.tpot_s(*(np.array(column) for column in zip(*loads, strict=True)))
+    assert at_once == pytest.approx([many.tpot_s(*load) for load in loads], rel=1e-12)
+
+
+@given(questions, batches, lengths, outputs)
+def test_no_estimate_is_quicker_than_its_floor(question, batch, prompt, output):
+    load = replace(deployed(question), batch=batch, prompt=prompt, output=output)
+    floor_s = floors(question).floor_s(load.step("decode"))
+    assert bound(question).tpot_s(batch, prompt, output) >= floor_s * (1 - 1e-12)
+
+
+@given(questions, st.integers(1, 1024), st.integers(0, 1024), lengths, outputs)
+def test_more_sequences_never_make_a_token_quicker(question, batch, more, prompt, output):
+    many, dp = bound(question), int(QUESTIONS[question][3].get("dp", 1))
+    few, several = (many.tpot_s(float(dp * n), prompt, output) for n in (batch, batch + more))
+    assert several >= few * (1 - 1e-9)
+
+
+@given(questions, batches, lengths, st.integers(0, 30000), outputs)
+def test_a_longer_prompt_never_makes_a_token_quicker(question, batch, prompt, more, output):
+    many = bound(question)
+    steps = [many.tpot_s(batch, length) for length in (prompt, prompt + more)]
+    firsts = [many.first_s(length) for length in (prompt, prompt + more)]
+    assert steps[1] >= steps[0] * (1 - 1e-9)
+    assert firsts[1] >= firsts[0] * (1 - 1e-9)
+
+
+WIDTHS = {weights: made("llama-3.2-1b", B200, (), weights) for weights in ("bf16", "fp8", "nvfp4")}
+
+
+@given(batches, lengths)
+def test_fewer_bits_of_weights_never_make_a_step_slower(batch, prompt):
+    times = [of_width(weights).tpot_s(batch, prompt) for weights in WIDTHS]
+    assert times == sorted(times, reverse=True)
+
+
+@cache
+def of_width(weights):
+    return bind(Served(served(), "trtllm"), WIDTHS[weights])
+
+
+@pytest.mark.parametrize("model", ["llama-3.2-1b", "qwen3-30b-a3b"])
+def test_more_devices_help_but_for_their_collectives(model):
+    def alone(tp, batch, prompt):
+        load = replace(made(model, H100, (("tp", tp),), None), batch=batch, prompt=prompt, output=0.0)
+        asked = [(o, engine(0).asked(o, load, "decode")) for o in load.operators("decode") if o.collective is None]
+        return sum(o.count * (one.roofs_s + one.fixed_s) for o, one in asked)
+
+    for batch, prompt in ((1.0, 100.0), (16.0, 4000.0), (256.0, 1000.0), (2000.0, 30000.0)):
+        times = [alone(tp, batch, prompt) for tp in (1, 2, 4)]
+        assert times == sorted(times, reverse=True)
+
+
+def test_a_replica_more_with_sequences_of_its_own_changes_no_step():
+    one, two = (bind(engine(0), made("llama-3.2-1b", H100, how, None)) for how in ((), (("dp", 2),)))
+    for batch in (1.0, 7.0, 300.0):
+        assert two.tpot_s(2 * batch, 1000.0) == pytest.approx(one.tpot_s(batch, 1000.0), rel=1e-12)
+
+
+positive = st.floats(1e-4, 10)
+
+
+@given(positive, positive, st.floats(0, 10), batches, outputs)
+def test_others_prompts_settle_where_a_token_takes_as_long_as_it_says(step, alone, each, running, output):
+    costs = served().engines["vllm"]
+    tpot = step + prompts_s(costs, step, alone, each, running, output)
+    others = running - 1
+    first = alone + costs.first_met * each * others
+    read = costs.others * each * others * (output > 0)
+    assert math.isfinite(tpot)
+    assert tpot == pytest.approx(step + read * tpot / (first + output * tpot), rel=1e-5)
+
+
+@pytest.mark.parametrize("question", range(len(QUESTIONS)))
+def test_nothing_divides_by_zero_where_nothing_is_asked_for(question):
+    loads = np.array([2.0, 2.0, 1e6]), np.array([1.0, 1e6, 1.0]), np.array([0.0, 1.0, 0.0])
+    times = bound(question).tpot_s(*loads)
+    assert np.isfinite(times).all()
+    assert (times > 0).all()
+
+
+def test_a_load_that_is_none_is_refused():
+    many = bound(0)
+    with pytest.raises(RooflensError, match="batch must be at least 1"):
+        many.tpot_s(0.0, 1000.0)
+    with pytest.raises(RooflensError, match="context must be at least 1"):
+        many.tpot_s(1.0, 0.0)
+
+
+def test_a_cost_of_nothing_takes_only_its_fixed_time():
+    load = deployed(0)
+    operator = replace(load.operators("decode")[0], cost=Cost())
+    one = engine(0).asked(operator, load, "decode")
+    assert one.roofs_s == 0
+    assert one.fixed_s > 0
