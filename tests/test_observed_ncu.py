@@ -270,3 +270,8 @@ def test_a_cell_may_have_a_unit_of_its_own(tmp_path):
     metrics = {"gpu__time_duration.sum": ("", "25.63 us"), "dram__bytes.sum": ("", "33.59 Mbyte")}
     one = only(observed(tmp_path, ncu_wide(metrics, units=False)))
     assert (one.time_s, one.bytes) == (pytest.approx(25.63e-6), pytest.approx(33.59e6))
+
+
+def test_a_table_without_its_column_of_units_is_in_base_units(tmp_path):
+    text = ncu_long(("k", [("", "gpu__time_duration.sum", "", "2,000")])).replace('"Metric Unit"', '"?"')
+    assert only(observed(tmp_path, text)).time_s == pytest.approx(2e-6)

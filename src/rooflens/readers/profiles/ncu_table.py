@@ -75,27 +75,28 @@ def rows(lines: Iterable[str], where: str) -> Iterator[Row]:
 
 def _long(header: list[str], table: Iterator[list[str]]) -> Iterator[Row]:
     at = {name: i for i, name in enumerate(header)}
-    value_at = at.get("Metric Value", at.get("Average"))
+    value_at = at.get("Metric Value", at.get("Average", len(header)))
     told_by = [at[name] for name in ("ID", "Process ID", "Kernel Name", "Block Size", "Grid Size") if name in at]
+    least = 1 + max(value_at, at.get("Metric Unit", 0), at["Metric Name"], *told_by)
     facts_of = [(name, i) for name, i in at.items() if i < at.get("Section Name", at["Metric Name"])]
     last: tuple[str, ...] | None = None
     facts: dict[str, str] = {}
     metrics: dict[str, float] = {}
     texts: dict[str, str] = {}
     for cells in table:
-        if len(cells) < len(header) - 6 or value_at is None or value_at >= len(cells) or _is_said(cells):
+        if len(cells) < least or _is_said(cells):
             continue
         if cells[at["Metric Name"]] == "Metric Name":
             last = None if last is None else ("",)  # another table begins: its kernels are others
             continue
         key = tuple(cells[i] for i in told_by)
-        if key != last and metrics:
-            yield Row(facts, metrics, _calls(facts), texts)
-            metrics, texts = {}, {}
         if key != last:
-            last, facts = key, {name: cells[i] for name, i in facts_of}
-        section = cells[at["Section Name"]] if "Section Name" in at else ""
-        _put(metrics, texts, cells[at["Metric Name"]], cells[at["Metric Unit"]], cells[value_at], section)
+            if metrics or texts:
+                yield Row(facts, metrics, _calls(facts), texts)
+            last, metrics, texts = key, {}, {}
+            facts = {name: cells[i] for name, i in facts_of}
+        section, of = (cells[at[what]] if what in at else "" for what in ("Section Name", "Metric Unit"))
+        _put(metrics, texts, cells[at["Metric Name"]], of, cells[value_at], section)
     if metrics or texts:
         yield Row(facts, metrics, _calls(facts), texts)
 
@@ -115,7 +116,7 @@ def _put(metrics: dict[str, float], texts: dict[str, str], name: str, unit_text:
     if value is None:
         texts.setdefault(name, cell)
     else:
-        metrics.setdefault(name, value * factor)
+        metrics.setdefault(name, value * factor if plain else value * _base(name))
 
 
 def _wide(header: list[str], table: Iterator[list[str]]) -> Iterator[Row]:
