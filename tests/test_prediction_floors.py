@@ -105,3 +105,11 @@ def test_a_floor_never_falls_with_batch_or_context(batch, more, context, name):
     }
     assert at[batch + more, context] >= at[batch, context] * (1 - 1e-12)
     assert at[batch, context + more] >= at[batch, context] * (1 - 1e-12)
+
+
+def test_an_expectation_lies_within_its_interval_also_where_held_out_rows_lay_to_one_side():
+    from rooflens.catalogue.calibrations import served
+    from rooflens.prediction.served import Served
+
+    old = Served(served(), "vllm-2024", "l40s").expect(deployment("llama-3.1-8b", "l40s", context=1024), "decode")
+    assert old.low_s <= old.time_s <= old.high_s

@@ -158,9 +158,11 @@ class Served:
         return self.found.residuals[residual_class(self.engine, deployment, what, known=self.chip in self.found.chips)]
 
     def _expected(self, time_s: float, floor_s: float, spread: Residuals, added: dict[str, float]) -> Expected:
+        """The time with its interval; in its middle where held-out rows of its class all lay to one side of it."""
         low, high = max(floor_s, time_s * spread.low), max(floor_s, time_s * spread.high)
         kept = {name: value for name, value in added.items() if value}
-        return Expected(max(time_s, floor_s), low, high, kept)
+        usual = time_s if spread.low <= 1 <= spread.high else time_s * (spread.low * spread.high) ** 0.5
+        return Expected(max(usual, floor_s), low, high, kept)
 
 
 def together(roofs_s: Number, fixed_s: Number) -> Number:
