@@ -27,7 +27,7 @@ from rooflens.measure import loop
 from rooflens.measure.backends.cpu import CpuBackend
 from rooflens.measure.bandwidth import working_set_bytes
 from rooflens.measure.budget import Budget
-from rooflens.measure.gemm import best_shape
+from rooflens.measure.shapes import best_shapes
 from rooflens.measure.options import Options
 
 Run = Callable[[], object]
@@ -120,7 +120,7 @@ def duel(
 def products(backend: CpuBackend, options: Options, rounds: int) -> None:
     """Fp32 and fp64 against numpy and torch called directly, at the size we chose."""
     for dtype, wanted in (("fp32", 0.97), ("fp64", 0.95)):
-        best = best_shape(backend, dtype, options, Budget(backend.clock))
+        best = best_shapes(backend, dtype, options, Budget(backend.clock)).fresh
         (m, n, k), kind = best.shape, {"fp32": np.float32, "fp64": np.float64}[dtype]
         a, b = (np.random.default_rng(s).standard_normal(size).astype(kind) for s, size in ((1, (m, k)), (2, (k, n))))
         out = np.empty((m, n), kind)

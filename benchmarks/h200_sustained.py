@@ -15,7 +15,7 @@ from rooflens.measure.budget import Budget
 from rooflens.measure.gemm import measure_gemm
 from rooflens.measure.loop import settle
 from rooflens.measure.options import gpu
-from rooflens.measure.shapes import best_shape
+from rooflens.measure.shapes import best_shapes
 from rooflens.units import percent, show
 
 LONG_S = 10.0
@@ -32,7 +32,7 @@ def main() -> None:
         settled = next(c for c in roofs if c.mode == "sustained")
         rates.append(settled.value)
         print(f"{show(settled.value, settled.unit)}: {settled.note}; {settled.source}")
-    best = best_shape(backend, dtype, options, budget)
+    best = best_shapes(backend, dtype, options, budget).lasting
     print(f"long run: {best.shape}, {best.kernel.unit}")
     run = settle(backend, best.kernel, LONG_S, LONG_S, budget)
     third = run.samples_s[-max(1, len(run.samples_s) // 3) :]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from rooflens.measure.backend import Backend
+from collections.abc import Mapping
+
+from rooflens.measure.backend import Backend, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import above_peak, ceiling, own_faults, unsettled, wrong_result
 from rooflens.measure.loop import LEAST_SAMPLES, Rule, Run, fastest, first, repeat, settle, window
 from rooflens.measure.options import Options, may_retry
-from rooflens.measure.shapes import Best, best_shape
+from rooflens.measure.shapes import Best, Shape, Shapes, best_shapes
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling, Mode
 from rooflens.roofline.place import BELOW_ROOF_SHARE
@@ -28,20 +30,19 @@ class Roofs:
 
 
 def measure_gemm(backend: Backend, dtype: str, options: Options, budget: Budget) -> Roofs:
-    """Burst and, where it is asked for, sustained roof of `dtype` at its best shape.
+    """Burst and, where it is asked for, sustained roof of `dtype`, each at its best shape.
 
     Raises Cannot when no library here multiplies it.
     """
-    best = best_shape(backend, dtype, options, budget)
-    faults = wrong_result(best.kernel.error(), best.kernel.tolerance)
+    best = best_shapes(backend, dtype, options, budget)
+    kernels = {chosen.shape: chosen.kernel for chosen in (best.fresh, best.lasting)}
+    wrong = {shape: _wrong(kernel) for shape, kernel in kernels.items()}
     burst, sustained = _both(backend, dtype, best, options, budget)
-    peaks = {p.dtype: p for p in backend.peaks() if p.path == best.kernel.path}
-    known = (faults, peaks.get(dtype), backend.device())
-    fresh = _ceiling("burst", dtype, best, burst, burst.samples_s, *known)
+    fresh = _ceiling("burst", dtype, best.fresh, burst, burst.samples_s, wrong, backend)
     points = _measured_best(best, burst, fresh)
     if sustained is None:
         return Roofs((fresh,), (replace(burst.gate, id=fresh.id),), points)
-    settled = _ceiling("sustained", dtype, best, sustained, _settled(sustained), *known)
+    settled = _ceiling("sustained", dtype, best.lasting, sustained, _settled(sustained), wrong, backend)
     settled = replace(settled, throttle=throttled(fresh, burst, settled, sustained))
     gates = tuple(replace(run.gate, id=roof.id) for run, roof in ((burst, fresh), (sustained, settled)))
     return Roofs((fresh, settled), gates, points)
@@ -52,7 +53,7 @@ def measure_point(
 ) -> GemmPoint:
     """One product as an operator point: the median over at least ten runs in the fastest way."""
     kernel, _ = fastest(backend, backend.gemm(dtype, m, n, k, options.seed), budget, options.cell_s / 4)
-    faults = wrong_result(kernel.error(), kernel.tolerance)
+    faults = _wrong(kernel)
     rule = Rule(limit_s=options.cell_s, sample_s=20e-6, warm_s=0.05)
     run = repeat(backend, kernel, rule, budget)
     reasons = [*faults, *own_faults(run)]
@@ -71,6 +72,10 @@ def measure_point(
     )
 
 
+def _wrong(kernel: Kernel) -> list[str]:
+    return wrong_result(kernel.error(), kernel.tolerance)
+
+
 def throttled(burst: Ceiling, burst_run: Run, sustained: Ceiling, run: Run) -> str | None:
     """Why the settled rate is lower than the fresh one, when it is by over 5 %, or what the device says."""
     said = ", ".join(dict.fromkeys((*run.before.throttle, *run.after.throttle)))
@@ -82,14 +87,14 @@ def throttled(burst: Ceiling, burst_run: Run, sustained: Ceiling, run: Run) -> s
     return fell + clocks + (f" ({said})" if said else "")
 
 
-def _both(backend: Backend, dtype: str, best: Best, options: Options, budget: Budget) -> tuple[Run, Run | None]:
+def _both(backend: Backend, dtype: str, best: Shapes, options: Options, budget: Budget) -> tuple[Run, Run | None]:
     settles = options.sustained is None or dtype in options.sustained
 
     def attempt() -> tuple[Run, Run | None]:
         backend.rest(budget.limit(options.rest_s))
-        burst = first(backend, best.kernel, LEAST_SAMPLES, budget)
+        burst = first(backend, best.fresh.kernel, LEAST_SAMPLES, budget)
         least_s = budget.limit(options.sustained_least_s)
-        settled = settle(backend, best.kernel, least_s, options.sustained_s, budget) if settles else None
+        settled = settle(backend, best.lasting.kernel, least_s, options.sustained_s, budget) if settles else None
         return burst, settled
 
     runs = attempt()
@@ -115,30 +120,31 @@ def _ceiling(
     best: Best,
     run: Run,
     speaking: tuple[float, ...],
-    faults: list[str],
-    peak: Ceiling | None,
-    device: Device,
+    wrong: Mapping[Shape, list[str]],
+    backend: Backend,
 ) -> Ceiling:
     rate = best.flops / median(speaking)
     path = best.kernel.path or "vector"
+    peak = {p.dtype: p for p in backend.peaks() if p.path == best.kernel.path}.get(dtype)
     made = ceiling(
         f"compute/{path}/{dtype}/{mode}",
         best.flops,
         run,
         run.samples_s,
         rate,
-        [*faults, *above_peak(rate, peak)],
+        [*wrong[best.shape], *above_peak(rate, peak)],
         kind="compute",
         dtype=dtype,
         path=path,
         mode=mode,
     )
-    return replace(made, note="; ".join(_notes(made, best, run, peak, device)))
+    return replace(made, note="; ".join(_notes(made, best, run, peak, backend.device())))
 
 
 def _notes(made: Ceiling, best: Best, run: Run, peak: Ceiling | None, device: Device) -> list[str]:
     notes = [
         f"{' x '.join(map(str, best.shape))} random normal",
+        *([best.chosen] if best.chosen else []),
         *([best.kernel.note] if best.kernel.note else []),
     ]
     if unsettled(run):
@@ -161,7 +167,7 @@ def suspects(gate: Gate, device: Device) -> list[str]:
     return [*gate.reasons, *forced, *few, *path] or ["clock, memory speed or a library without a path for this dtype"]
 
 
-def _measured_best(best: Best, burst: Run, roof: Ceiling) -> tuple[GemmPoint, ...]:
+def _measured_best(best: Shapes, burst: Run, roof: Ceiling) -> tuple[GemmPoint, ...]:
     """The points tried, the best shape's with the samples of its burst."""
     return tuple(
         replace(
@@ -172,7 +178,7 @@ def _measured_best(best: Best, burst: Run, roof: Ceiling) -> tuple[GemmPoint, ..
             trusted=roof.trusted,
             why_not=roof.why_not,
         )
-        if (point.m, point.n, point.k) == best.shape
+        if (point.m, point.n, point.k) == best.fresh.shape
         else point
         for point in best.points
     )

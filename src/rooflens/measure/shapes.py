@@ -12,22 +12,27 @@ from rooflens.measure.memory import fits
 from rooflens.measure.options import Options
 from rooflens.records import record, replace
 from rooflens.roofline.profile import GemmPoint
+from rooflens.units import percent
 
 CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)
 Shape = tuple[int, int, int]
 START: tuple[Shape, ...] = ((4096, 4096, 4096), (8192, 8192, 8192), (4096, 28672, 4096))  # two cubes, one model's FFN
 SMALLEST, LARGEST = 2048, 16384
 BETTER = 1.005
+COOL_S = 0.5  # until a power limit lets go: while it holds, what is tried first wins
+NEAR_BEST = 0.98
+LONGEST_S = 0.1  # of one product in a run that must settle within seconds
+LARGEST_NEAR = f"the largest shape whose burst is within {percent(1 - NEAR_BEST)} of the best"
 
 
 @record
 class Best:
-    """The fastest product: its kernel, M, N, K, and a point for every shape tried."""
+    """A product in its fastest way: its kernel, M, N, K, how long it took, and why it is chosen if not for its rate."""
 
     kernel: Kernel
     shape: Shape
     took_s: float
-    points: tuple[GemmPoint, ...] = ()
+    chosen: str = ""
 
     @property
     def flops(self) -> float:
@@ -40,9 +45,25 @@ class Best:
         return self.flops / self.took_s
 
 
-def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -> Best:
-    """The fastest product of `dtype` found within `options.shapes_s`. Raises Cannot when none could be tried."""
-    search = _climb if backend.device().kind == "gpu" else _grow
+@record
+class Shapes:
+    """What to time from rest, what then runs for long, and a point for every shape tried.
+
+    Under a power limit a large product settles at a higher rate than a small one of the same burst: more of its power
+    goes into arithmetic.
+    """
+
+    fresh: Best
+    lasting: Best
+    points: tuple[GemmPoint, ...]
+
+
+def best_shapes(backend: Backend, dtype: str, options: Options, budget: Budget) -> Shapes:
+    """The fastest products of `dtype` found within `options.shapes_s`. Raises Cannot when none could be tried."""
+    gpu = backend.device().kind == "gpu"
+    search = _climb if gpu else _grow
+    if gpu:
+        backend.rest(budget.limit(COOL_S))
     end = backend.clock() + budget.limit(options.shapes_s)
     tried: list[Best] = []
     for found in search(backend, dtype, options, budget):
@@ -51,8 +72,10 @@ def best_shape(backend: Backend, dtype: str, options: Options, budget: Budget) -
             break
     if not tried:
         raise Cannot(f"{dtype} skipped: no shape could be tried")
-    choose = _shortest_good if search is _climb else _last_good
-    return replace(choose(tried), points=tuple(_point(dtype, found) for found in tried))
+    points = tuple(_point(dtype, found) for found in tried)
+    if gpu:
+        return Shapes(_shortest_good(tried), _largest_good(tried), points)
+    return Shapes(_last_good(tried), _last_good(tried), points)
 
 
 def _last_good(tried: Sequence[Best]) -> Best:
@@ -67,6 +90,15 @@ def _shortest_good(tried: Sequence[Best]) -> Best:
     """The shortest product within 1.5 % of the best: ten of it are over before a power limit acts."""
     most = max(found.rate for found in tried)
     return min((found for found in tried if found.rate >= 0.985 * most), key=lambda found: found.took_s)
+
+
+def _largest_good(tried: Sequence[Best]) -> Best:
+    """The largest product within 2 % of the best, the faster of equals; the shortest good one where all take long."""
+    most = max(found.rate for found in tried)
+    near = [found for found in tried if found.rate >= NEAR_BEST * most and found.took_s <= LONGEST_S]
+    if not near:
+        return _shortest_good(tried)
+    return replace(max(near, key=lambda found: (found.flops, found.rate)), chosen=LARGEST_NEAR)
 
 
 def _grow(backend: Backend, dtype: str, options: Options, budget: Budget) -> Iterator[Best]:
