@@ -27,8 +27,8 @@ from rooflens.measure import loop
 from rooflens.measure.backends.cpu import CpuBackend
 from rooflens.measure.bandwidth import working_set_bytes
 from rooflens.measure.budget import Budget
-from rooflens.measure.shapes import best_shapes
 from rooflens.measure.options import Options
+from rooflens.measure.shapes import best_shapes
 
 Run = Callable[[], object]
 SOURCE = r"""
