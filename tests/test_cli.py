@@ -330,7 +330,7 @@ CONFIGS = [
     ('{"model_type": "llama", "hidden_size": "4096"}', "expected a whole number"),
     ('{"model_type": "llama", "hidden_size": -1}', "not a size"),
     ("\x00\x01", "not a whole JSON"),
-    ("[" * 100_000, "not a whole JSON"),
+    ("[" * 100_000, "nested too deeply"),
     ('{"model_type": "llama", "hidden_size": NaN}', "not a whole JSON file: NaN is not a number of JSON;"),
     ('{"model_type": "llama', "line 1: Unterminated string starting; was it cut off"),
 ]

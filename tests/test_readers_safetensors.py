@@ -184,7 +184,7 @@ BAD = [
     ({"a": tensor()}, 7, "it ends early: 7 bytes of data, 8 in the header"),
     ({"a": tensor()}, 9, "it holds more than its tensors"),
     ([], 0, "its header is not an object"),
-    (b"[" * 100_000, 0, "not a whole JSON file"),
+    (b"[" * 100_000, 0, "nested too deeply"),
     (b"\xff\xfe{", 0, "not a whole JSON file"),
     (b'{"a": ' + b"9" * 5000 + b"}", 0, "not a whole JSON file"),
 ]
