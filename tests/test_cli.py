@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -13,7 +14,7 @@ import pytest
 
 from rooflens import __version__, artefacts
 from rooflens.catalogue import accelerators
-from rooflens.cli import VERBS, _run
+from rooflens.cli import VERBS, _run, printing
 from rooflens.errors import RooflensError
 from rooflens.units import show
 
@@ -386,14 +387,14 @@ def test_only_regular_files_are_read(run, tmp_path: Path) -> None:
 
 
 def told_by_a_shell(line: str, **settings: str) -> tuple[int, str]:
-    """Exit code of the program in a pipeline, and what standard error says."""
+    """Exit code of the program in a pipeline, and standard error; streams are buffered, as people's are."""
     line = line.replace("ROOFLENS", f"{shlex.quote(sys.executable)} -m rooflens")
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **settings},
+        env={**{name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}, **settings},
     )
     return done.returncode, done.stderr
 
@@ -414,6 +415,21 @@ C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 )
 def test_an_output_that_cannot_be_written_is_at_most_a_sentence(line: str, code: int, sentence: str) -> None:
     assert told_by_a_shell(line) == (code, f"rooflens: {sentence}\n" if sentence else "")
+
+
+def test_progress_that_a_full_disk_refuses_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(error: OSError) -> None:
+        def echo(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr("rooflens.cli.printing.click.echo", echo)
+
+    refuses(OSError(errno.ENOSPC, "No space left on device"))
+    printing.say("a note")
+    printing.bar()("launch", 0.1)
+    refuses(BrokenPipeError())
+    with pytest.raises(BrokenPipeError):
+        printing.say("nobody reads")
 
 
 def test_characters_that_the_terminal_cannot_write_are_escaped() -> None:

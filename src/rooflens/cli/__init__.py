@@ -97,6 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(_run(arguments))
     finally:
         _settle(sys.stdout)
+        _settle(sys.stderr)
 
 
 def _open_streams() -> None:

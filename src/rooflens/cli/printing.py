@@ -17,7 +17,17 @@ def emit(text: str) -> None:
 
 def say(text: str) -> None:
     """Progress and warnings, on standard error."""
-    click.echo(text, err=True)
+    _told(text + "\n")
+
+
+def _told(text: str) -> None:
+    """On standard error, whose full disk is no reason to end a run; that nobody reads any more is one."""
+    try:
+        click.echo(text, nl=False, err=True)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return
 
 
 def colour() -> bool:
@@ -60,9 +70,9 @@ def bar(durations_s: dict[str, float] | None = None) -> Callable[[str, float], N
         if moving:
             done = round(30 * min(max(fraction, 0.0), 1.0))
             line = f"\r[{'#' * done}{'.' * (30 - done)}] {100 * fraction:3.0f} %  {name[:40]:<40}"
-            click.echo(line, nl=fraction >= 1, err=True)
+            _told(line + ("\n" if fraction >= 1 else ""))
         elif name != last:
-            click.echo(f"{100 * fraction:3.0f} %  {name}", err=True)
+            _told(f"{100 * fraction:3.0f} %  {name}\n")
         last = name
 
     return show
