@@ -247,7 +247,7 @@ BAD = [
     ("place llama-2-7b --on a100-sxm4-80gb,memroy=2.0TB/s", "did you mean 'memory'"),
     ("place llama-2-7b --on a100-sxm4-80gb,memory", "write NAME=VALUE"),
     ("place llama-2-7b --on nowhere.json", "cannot read nowhere.json"),
-    ("place llama-2-7b --on here", "profile.json"),
+    ("place llama-2-7b --on here", "profile.json yet; make one with rooflens lab"),
     ("place nowhere/config.json --on t4", "cannot read nowhere/config.json"),
     ("place gemm:M=16,K=4096 --on t4", "N missing"),
     ("place gemm:M=16,K=4096,N=-1 --on t4", "N must be at least 1"),

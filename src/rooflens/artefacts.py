@@ -147,6 +147,8 @@ def profile_named(name: str) -> Profile | None:
     if name.startswith(MEASURED):
         return shipped(name.removeprefix(MEASURED))
     if name == "here":
+        if not here().exists():
+            raise RooflensError(f"`here`: no trusted run is kept in {here()} yet; make one with rooflens lab")
         return profile(here())
     path = Path(name)
     return profile(path) if path.suffix == ".json" or (path / "profile.json").is_file() else None
