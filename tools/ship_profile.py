@@ -1,6 +1,6 @@
 """A measured profile as it ships with the package: without its samples, whose medians and best values stay.
 
-    python tools/ship_profile.py experiments/h200/profile.json src/rooflens/profiles/h200-sxm-141gb.json
+python tools/ship_profile.py experiments/h200/profile.json src/rooflens/profiles/h200-sxm-141gb.json
 """
 
 from __future__ import annotations
