@@ -247,6 +247,7 @@ BAD = [
     ("place llama-2-7b --on a100-sxm4-80gb,memroy=2.0TB/s", "did you mean 'memory'"),
     ("place llama-2-7b --on a100-sxm4-80gb,memory", "write NAME=VALUE"),
     ("place llama-2-7b --on nowhere.json", "cannot read nowhere.json"),
+    ("place llama-2-7b --on bare.toml", "no rate of it is known: give one as --on MACHINE,fp16=RATE"),
     ("place llama-2-7b --on here", "profile.json yet; make one with rooflens lab"),
     ("place nowhere/config.json --on t4", "cannot read nowhere/config.json"),
     ("place gemm:M=16,K=4096 --on t4", "N missing"),
@@ -300,7 +301,7 @@ BAD = [
     (f"{PLACE} --measured-s nan", "not a finite number"),
     (f"{PLACE} --measured-s 1e-300 --json", "above 0"),
     (f"{PLACE} --weights ''", "weights is empty"),
-    ("place '' --on t4", "what is empty"),
+    ("place '' --on t4", "the model is empty; name one"),
     ("place llama-2-7b --on a100-sxm4-80gb,memory=1e-300B/s", "out of range"),
     ("measure --layers 99999999999999999999", "--layers"),
     (f"{PLACE} --measured-tokens-per-s nan", "not a finite number"),
@@ -314,6 +315,7 @@ BAD = [
 @pytest.mark.parametrize(("line", "sentence"), BAD)
 def test_bad_input_is_one_sentence_and_exit_two(run, line: str, sentence: str, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "bare.toml").write_text('[accelerator]\nid = "bare"\n')
     told = run(line)
     assert told.code == 2
     assert told.err.startswith("rooflens: ")

@@ -75,7 +75,8 @@ class Question:
                 whole(getattr(self, name), name)
         for name in ("what", "weights", "kv", "math", "link"):
             if getattr(self, name) == "":
-                raise RooflensError(f"{name} is empty; name one or leave it out")
+                which, out = ("the model", "") if name == "what" else (name, " or leave it out")
+                raise RooflensError(f"{which} is empty; name one{out}")
         if self.measured_s is not None and not 1 / LARGEST <= self.measured_s <= LARGEST:
             raise RooflensError(
                 f"a measured time must be above 0 seconds and below {LARGEST:g}, not {self.measured_s:g}"

@@ -62,5 +62,9 @@ def _require(machine: Machine, math: str) -> None:
         return
     have = sorted({c.dtype for c in machine.find("compute") if c.value > 0 and c.dtype})
     known = "has no" if machine.has(math) is False else "is not known to have"
-    choice = f"it has {', '.join(have) or 'no compute roof at all'}: choose one with --math"
+    choice = (
+        f"it has {', '.join(have)}: choose one with --math"
+        if have
+        else f"no rate of it is known: give one as --on MACHINE,{math}=RATE"
+    )
     raise NoPath(f"{machine.name} {known} {math} arithmetic; {choice}")
