@@ -147,4 +147,8 @@ def _left_out(beside: list[Tensor]) -> Iterator[str]:
 def _disagreements(model: Model, tensors: list[Tensor], packed_bits: int | None) -> Iterator[str]:
     held = sum(t.params(packed_bits) for t in tensors)
     if held != model.params_total:
-        yield f"the files hold {held:,} parameters, the config says {model.params_total:,}: bytes follow the files"
+        stored = show(float(sum(t.bytes for t in tensors)), "B")
+        yield (
+            f"the files hold {held:,} parameters, the config says {model.params_total:,}: the files' {stored} give the "
+            "bytes of a parameter, the config how many are priced"
+        )
