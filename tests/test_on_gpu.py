@@ -15,6 +15,7 @@ from rooflens.measure.backend import AttentionShape, Cannot
 from rooflens.measure.backends.cuda import CudaBackend, device_count
 from rooflens.measure.backends.torch_gpu import TorchBackend
 from rooflens.measure.budget import Budget
+from rooflens.measure.kernels import STREAMS
 from rooflens.measure.links import PEER_WAYS, WAYS, measure_peer
 from rooflens.measure.options import gpu
 from rooflens.measure.run import measure
@@ -97,6 +98,20 @@ def test_blocked_prefill_is_faster_than_naive_and_stands_for_its_cuts(card):
 def test_near_memory_is_read_whole(card, level):
     size = {cache.level: cache.bytes * cache.instances / 4 for cache in card.device().caches}[level]
     for kernel in card.stream("read", level, size, 1):
+        right(card, kernel)
+
+
+@pytest.mark.parametrize("level", ["L2", "shared"])
+@pytest.mark.parametrize("vectors", [1, 3, 511, 1000, 1025, 4096])  # of each multiprocessor
+def test_near_sets_smaller_than_a_step_are_read_whole(card, level, vectors):
+    for kernel in card.stream("read", level, 16 * vectors * card.device().cores, 1):
+        right(card, kernel)
+
+
+@pytest.mark.parametrize("access", ["read", "write", "copy", "triad"])
+@pytest.mark.parametrize("vectors", [1, 255, 257, 4097])
+def test_arrays_that_are_no_whole_tiles_are_streamed_whole(card, access, vectors):
+    for kernel in card.stream(access, "main", 16 * vectors * STREAMS[access].arrays, 1):
         right(card, kernel)
 
 
