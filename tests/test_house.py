@@ -28,6 +28,7 @@ DOORS = {
     "ncu_report": ("readers/profiles/ncu_rep.py",),
     "numpy": ("arrays.py", "measure/backends"),
     "nvmath": ("measure/backends",),
+    "orjson": ("readers/profiles/events.py",),
     "psutil": ("measure",),
     "pynvml": ("measure",),
     "ray": ("fleet",),

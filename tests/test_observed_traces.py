@@ -343,6 +343,18 @@ def test_two_processes_read_what_one_reads(tmp_path, monkeypatch):
     assert "cut off" in half.warnings[0]
 
 
+def test_what_the_quick_decoder_refuses_the_patient_one_takes(tmp_path, monkeypatch):
+    from rooflens.readers.profiles import events
+
+    def strict(text):
+        raise ValueError(text)
+
+    monkeypatch.setattr(events, "_loaders", lambda: (strict, json.loads))
+    found = observed(tmp_path, trace(kernel("a", 0, 10), kernel("b", 20, 10, note=float("nan"))))
+    assert {k.name for k in found.kernels} == {"a", "b"}
+    assert found.lost == 0
+
+
 def test_when_the_other_process_fails_one_reads_alone(tmp_path, monkeypatch):
     from rooflens.readers.profiles import beside, torch_trace
 

@@ -104,7 +104,8 @@ def fitted(model: Model, checkpoint: Checkpoint) -> Model:
     kv, before = (model.stored.kv, model.stored.warnings) if model.stored else (None, ())
     said = (*_left_out(beside), *_disagreements(model, [t for part in own.values() for t in part], packed_bits))
     kept = tuple(warning for warning in model.warnings if warning not in before)  # what was estimated is now exact
-    return replace(model, stored=Stored(body, parts, kv), warnings=(*kept, *said))
+    held = float(sum(t.bytes for tensors in own.values() for t in tensors))
+    return replace(model, stored=Stored(body, parts, kv, file_bytes=held), warnings=(*kept, *said))
 
 
 def _value_bits(stored: Dtype) -> int:

@@ -1,11 +1,10 @@
-"""A second process beside this one: of a large trace it reads every other piece, so that both cores have work.
+"""A second process beside this one: of a large trace it reads the larger part, so that both cores have work.
 
 Which piece goes where depends on the file alone, never on who is quicker: the same file gives the same record.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -17,12 +16,14 @@ from queue import Queue
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from rooflens.readers.profiles.events import decoded
 from rooflens.readers.profiles.intake import Intake, not_collecting
 
 LEAST_BYTES = 32 << 20
 LEAST_PACKED_BYTES = 3 << 20
 _LENGTH = 8
-_WAITING = 4  # pieces that wait for the other process
+_ROUND, _MINE = 5, (1, 3)  # of five pieces this process reads two: it also cuts them, and puts all together
+_WAITING = 16  # pieces that wait for the other process
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from rooflens.readers.profiles.beside import main; main()"
 
 
@@ -54,7 +55,7 @@ class Beside:
         self._broken = threading.Event()
         self._hand = threading.Thread(target=self._write, daemon=True)
         self._hand.start()
-        self._mine = False
+        self._turn = 0
 
     def __enter__(self) -> Self:
         return self
@@ -76,9 +77,9 @@ class Beside:
         self._process.wait()
 
     def take(self, piece: str) -> bool:
-        """Whether the other process takes this piece: every second one. Raises Failed when it is gone."""
-        self._mine = not self._mine
-        if self._mine:
+        """Whether the other process takes this piece: three of five. Raises Failed when it is gone."""
+        self._turn = (self._turn + 1) % _ROUND
+        if self._turn in _MINE:
             return False
         if self._broken.is_set():
             raise Failed
@@ -128,9 +129,8 @@ def main() -> None:
     pipe = sys.stdin.buffer
     with not_collecting():
         while len(length := pipe.read(_LENGTH)) == _LENGTH:
-            try:
-                events: list[Any] = json.loads(b"[" + pipe.read(int.from_bytes(length)) + b"]")
-            except (ValueError, RecursionError):
+            events = decoded(b"[" + pipe.read(int.from_bytes(length)) + b"]")
+            if events is None:
                 sys.exit(1)
             read += len(events)
             intake.take(events)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from rooflens.errors import BadFile
 
-CHUNK = 1 << 20
+CHUNK = 64 << 10  # what is decoded at once then stays in the second-level cache
 LONGEST = 32 << 20  # characters of one event, or of one value beside the events
 MOST_LOST = 10_000
 FACTS = ("deviceProperties", "distributedInfo", "record_shapes", "with_stack", "with_modules", "schemaVersion")
@@ -150,11 +152,9 @@ class Events:
         return -1
 
     def _decoded(self, cut: int) -> list[Any] | None:
-        try:
-            events: list[Any] = json.loads(f"[{self._text[self._at : cut]}]")
-        except (ValueError, RecursionError):
-            return None
-        self._at = cut
+        events = decoded(f"[{self._text[self._at : cut]}]")
+        if events is not None:
+            self._at = cut
         return events
 
     def _one_by_one(self) -> list[Any]:
@@ -184,6 +184,25 @@ class Events:
             raise _Cut(why)
         self.lost += 1
         self._at = found.end() - 1
+
+
+def decoded(text: str | bytes) -> list[Any] | None:
+    """The array of events in this text, by orjson where it is installed (extra `traces`); None when it is not whole."""
+    for loads in _loaders():
+        with suppress(ValueError, RecursionError):
+            found: list[Any] = loads(text)
+            return found
+    return None
+
+
+@cache
+def _loaders() -> tuple[Callable[[str | bytes], Any], ...]:
+    """The quick one is strict: what it refuses (NaN, half a character) the patient one may take."""
+    try:
+        import orjson
+    except ImportError:
+        return (json.loads,)
+    return orjson.loads, json.loads
 
 
 def _is_certain(error: Exception, text: str) -> bool:

@@ -18,7 +18,7 @@ from rooflens.roofline.observed import Device, Observed
 def trace(opened: Content) -> Observed:
     """Kernels, what the host did, gaps. Raises BadFile when the file is no trace or holds no whole event.
 
-    Of a large file, a second process reads every other piece.
+    Of a large file, a second process reads a part.
     """
     if opened.path is not None and is_worth_it(opened.size, packed=opened.packed):
         try:
