@@ -458,7 +458,7 @@ def test_whatever_the_facts_are_the_answer_is_bits_or_a_sentence(method, said, r
         assert str(refused)
     else:
         assert found is None or found.weights.bits > 0
-        assert (
-            found is None
-            or found.weights.layout.bits(rows, columns) >= rows * columns * found.weights.layout.value_bits > 0
-        )
+        if found is not None:
+            layout = found.weights.layout
+            least = float(rows * columns * layout.value_bits) * (1 - 1e-12)  # sizes of 2^60 are rounded
+            assert layout.bits(rows, columns) >= least > 0

@@ -10,6 +10,7 @@ from model_files import LLAMA_31_8B, TINY, llama_shapes, nbytes, write_gguf, wri
 
 from rooflens import api, models, readers, workload
 from rooflens.errors import BadFile, RooflensError
+from rooflens.models.facts import facts
 
 GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128}
 TINY_PARAMS = models.from_config(TINY, "tiny").params_total
@@ -98,6 +99,11 @@ def test_disagreement_with_the_config_is_a_warning(tmp_path):
     (warning,) = (w for w in model.warnings if w.startswith(said))
     assert warning.endswith("give the bytes of a parameter, the config how many are priced")
     assert sum(model.stored_bytes(precision(model)).values()) == 2.0 * counted  # not the files' 2 x TINY_PARAMS
+    found = facts(model, precision(model))
+    assert (found.weight_bytes, found.weight_bytes_by_format) == (
+        2.0 * TINY_PARAMS,
+        {"in its files": 2.0 * TINY_PARAMS},
+    )
 
 
 def test_what_stands_beside_the_language_model_is_left_out_aloud(tmp_path):

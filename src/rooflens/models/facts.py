@@ -8,6 +8,7 @@ from rooflens.models.model import Block, Model
 from rooflens.operators.cost import Precision
 from rooflens.records import record
 
+IN_FILES = "in its files"
 _NO_LAYERS = ("embedding", "head")
 
 
@@ -43,7 +44,7 @@ class ModelFacts:
 
 def facts(model: Model, precision: Precision) -> ModelFacts:
     """The facts of a model stored in these formats."""
-    stored, kv = model.stored_bytes(precision), precision.kv.bytes
+    stored, kv = _stored(model, precision), precision.kv.bytes
     states, taps = model.state_elements()
     return ModelFacts(
         name=model.name,
@@ -65,6 +66,13 @@ def facts(model: Model, precision: Precision) -> ModelFacts:
         warnings=model.warnings,
         not_modelled=model.not_modelled,
     )
+
+
+def _stored(model: Model, precision: Precision) -> dict[str, float]:
+    """Bytes by format; those of the files where they were read and the config's arithmetic gives others."""
+    counted = model.stored_bytes(precision)
+    held = model.stored.file_bytes if model.stored and precision.weights == model.stored.weights else None
+    return counted if held is None or round(held) == round(sum(counted.values())) else {IN_FILES: held}
 
 
 def _by_kind(model: Model) -> dict[str, int]:

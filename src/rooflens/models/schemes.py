@@ -25,12 +25,16 @@ CACHES = (("k", 1), ("v", 1), ("qkv", 2))  # matrices that make what is cached, 
 
 @record
 class Stored:
-    """What is stored. parts: those that differ from `weights`; None is the model's own 16-bit format."""
+    """What is stored. parts: those that differ from `weights`; None is the model's own 16-bit format.
+
+    file_bytes: of the tensors in the files that were read, exactly.
+    """
 
     weights: Dtype
     parts: Mapping[Part, Dtype | None] = field(default_factory=lambda: dict.fromkeys(KEPT))
     kv: Dtype | None = None
     warnings: tuple[str, ...] = ()
+    file_bytes: float | None = None
 
 
 def laid(name: str, math: str, layout: Layout) -> Dtype:
