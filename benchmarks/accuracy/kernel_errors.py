@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.accuracy.rows import machine
 
 from benchmarks.accuracy.kernels import Row, models, rows
+from benchmarks.accuracy.rows import machine
 from benchmarks.accuracy.shrunk import Array, Fit, Group, Label, Model, fitted, key_of
 
 FOLDS = 5

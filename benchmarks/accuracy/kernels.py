@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.accuracy.rows import UNFITTED, machine, read
 
+from benchmarks.accuracy.rows import UNFITTED, machine, read
 from benchmarks.accuracy.shrunk import Array, Label, Model
 from rooflens.catalogue.kernels import (
     CacheSlope,

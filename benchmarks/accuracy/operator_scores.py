@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from benchmarks.accuracy.rows import machine
 
 from benchmarks.accuracy.kernel_errors import Held, caches, held
 from benchmarks.accuracy.kernels import COMMON
+from benchmarks.accuracy.rows import machine
 from benchmarks.accuracy.shrunk import Array
 from rooflens.prediction.operator import floors_s
 
