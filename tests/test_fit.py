@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from rooflens.api.serving import fit, predict
 from rooflens.errors import BadFile, RooflensError
-from rooflens.prediction.fitting import factors, solved
+from rooflens.prediction.fitting import NOISE, SCHEMA, factors, solved, spread
+from rooflens.records import encode
 
 H100 = "h100-sxm5-80gb"
 LOADS = [(1, 1024, 512), (4, 1024, 512), (16, 2048, 256), (64, 1024, 1024), (128, 512, 512)]
@@ -129,3 +130,27 @@ def test_a_calibrated_file_of_another_engine_is_refused(cli, tmp_path):
     damaged = tmp_path / "bad.json"
     damaged.write_text((tmp_path / "own.json").read_text()[:-30])
     assert cli("predict", "llama-3.1-8b", "--on", H100, "--engine", "vllm", "--calibration", str(damaged)).code == 2
+
+
+def test_a_thousand_points_are_as_quick_to_hear_as_five():
+    parts = [(1.0 + i % 7, 2.0, 0.5 + i % 3) for i in range(1000)]
+    measured = [1.2 * a + 0.9 * b + 1.1 * c for a, b, c in parts]
+    assert factors(parts, measured) == pytest.approx((1.2, 0.9, 1.1), rel=0.02)
+
+
+def test_points_that_agree_narrow_the_interval_and_points_that_do_not_widen_it():
+    assert spread([1.0] * 5, [1.0] * 5) == pytest.approx((4 / 9) ** 0.5)  # nothing left over: only what is usual
+    assert spread([1.0] * 5, [1 + NOISE, 1 - NOISE] * 2 + [1 + NOISE]) == pytest.approx(1.0)
+    assert spread([1.0] * 5, [1.5, 0.6, 1.0, 1.4, 0.8]) > 2
+    assert spread([1.0] * 2, [1.0, 100.0]) == pytest.approx(((4 + 25) / 6) ** 0.5)  # an outlier counts as five noises
+
+
+def test_the_spread_of_ones_own_points_is_the_width_of_the_interval(tmp_path):
+    def width(times):
+        own, _ = fit("llama-3.1-8b", H100, points(times), engine="vllm")
+        file = tmp_path / "own.json"
+        file.write_text(json.dumps({"schema": SCHEMA, **encode(own)}))
+        found = predict("llama-3.1-8b", H100, engine="vllm", prompt=1024, output=512, calibration=str(file)).tpot_s
+        return found.high / found.low
+
+    assert width(lambda i: 1.0) < width(lambda i: 1.0 + 0.1 * (-1) ** i) < width(lambda i: 1.0 + 0.3 * (-1) ** i)

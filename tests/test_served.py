@@ -17,6 +17,7 @@ from rooflens.errors import RooflensError
 from rooflens.operators.cost import Cost
 from rooflens.prediction.bound import bind
 from rooflens.prediction.deployment import bound as floors_of
+from rooflens.prediction.intervals import residual_class
 from rooflens.prediction.served import Served, prompts_s
 from rooflens.records import replace
 
@@ -31,6 +32,7 @@ QUESTIONS = (  # model, chip, engine, devices, weights
     ("gpt-oss-20b", H100, "trtllm", {}, None),
     ("gemma-3-27b", MI300X, "vllm-rocm-2024", {"tp": 2}, "bf16"),
 )
+ENGINES = sorted(served().engines)
 questions = st.sampled_from(range(len(QUESTIONS)))
 batches = st.integers(1, 2048).map(float)
 lengths = st.integers(1, 30000).map(float)
@@ -170,3 +172,50 @@ def test_a_cost_of_nothing_takes_only_its_fixed_time():
     one = engine(0).asked(operator, load, "decode")
     assert one.roofs_s == 0
     assert one.fixed_s > 0
+
+
+def test_the_interval_is_that_of_what_was_asked():
+    has, model = (
+        served().residuals,
+        {name: made(name, H100, (), None).model for name in ("llama-3.2-1b", "gpt-oss-20b")},
+    )
+    asked = [
+        ("vllm", "llama-3.2-1b", "tpot", True, "dense"),
+        ("vllm", "gpt-oss-20b", "tpot", True, "experts, vllm"),
+        ("trtllm", "gpt-oss-20b", "tpot", True, "experts"),
+        ("vllm", "gpt-oss-20b", "tpot", False, "experts, chip unseen"),
+        ("generic", "llama-3.2-1b", "tpot", False, "engine not named, dense, chip unseen"),
+        ("deepspeed", "llama-3.2-1b", "tpot", True, "2024"),
+        ("llama.cpp", "llama-3.2-1b", "ttft", True, "ttft unloaded"),
+    ]
+    for engine_name, name, what, known, expected in asked:
+        assert residual_class(engine_name, model[name], what, has, known=known) == expected
+
+
+def test_every_question_has_an_interval_and_it_holds_the_estimate():
+    latent = made("deepseek-v3", B200, (("tp", 8),), "nvfp4").model
+    others = [made(name, H100, (), None).model for name in ("llama-3.2-1b", "gpt-oss-20b")]
+    for name in ENGINES:
+        for model in (latent, *others):
+            for what in ("tpot", "ttft"):
+                for known in (True, False):
+                    one = served().residuals[residual_class(name, model, what, served().residuals, known=known)]
+                    assert one.low < 1 < one.high
+
+
+def test_an_interval_for_a_chip_that_nobody_measured_is_the_wider_one():
+    for name, unseen in served().residuals.items():
+        if name.endswith(", chip unseen"):
+            seen = served().residuals[name.removesuffix(", chip unseen")]
+            assert unseen.high / unseen.low > seen.high / seen.low
+
+
+def test_a_chip_is_known_by_the_stack_that_ran_on_it():
+    load = replace(deployed(0), batch=4.0, prompt=512.0, output=64.0)
+
+    def width(name, chip):
+        found = Served(served(), name, chip).expect(load, "decode")
+        return found.high_s / found.low_s
+
+    assert width("vllm", H100) < width("vllm", "mi300x-192gb")  # seen with stacks of 2024 only
+    assert width("vllm-2024", H100) > width("vllm-2024", "a100-sxm4-40gb")

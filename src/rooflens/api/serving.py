@@ -14,11 +14,12 @@ from rooflens.catalogue.engines import engine as engine_named
 from rooflens.errors import NoPath, RooflensError, Unknown
 from rooflens.operators.alone import is_alone
 from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.intervals import GENERIC
 from rooflens.prediction.memory import reserve
 from rooflens.prediction.predicting import Estimator
 from rooflens.prediction.predicting import predict as foretell
 from rooflens.prediction.record import Prediction, Scales
-from rooflens.prediction.served import FAMILIES, GENERIC, Served
+from rooflens.prediction.served import FAMILIES, Served
 from rooflens.records import checked, decode, fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator

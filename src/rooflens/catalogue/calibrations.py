@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rooflens.catalogue.store import DATA
 from rooflens.errors import BadFile, Unknown
-from rooflens.records import decode, field, record
+from rooflens.records import decode, record
 
 FOLDER = DATA / "calibrations"
 SCHEMA = "rooflens/calibration/1"
@@ -42,7 +42,10 @@ class EngineCosts:
 
 @record
 class Residuals:
-    """Measured over estimated of rows that were held out: four of five lie between low and high."""
+    """Measured over estimated of rows that were held out: four of five lie between low and high.
+
+    Of estimates with factors of one's own points: to the power of the spread of those points (prediction.fitting).
+    """
 
     low: float
     high: float
@@ -60,12 +63,14 @@ class ServedConstants:
     a mixed pass, a prefill pass; in kernels: rider (a norm, a rotary ... riding), experts and experts_prefill (routing,
     sorting, combining), fused_experts (their share where a 4-bit kernel fuses them), latent, scan, narrowing (of
     activations, a product). spread_first_s: the first token under data parallelism. most: no more of the memory roof.
+    chips: seen, by the stacks that ran on them (prediction.intervals). chip_sd: of the logarithm of what a chip is off
+    when it is left out.
     """
 
     date: str
     source: str
     rows: Mapping[str, int]
-    chips: tuple[str, ...]
+    chips: Mapping[str, tuple[str, ...]]
     memory: Mapping[str, float]
     cache: float
     expert_memory: float
@@ -91,7 +96,7 @@ class ServedConstants:
     most: float
     engines: Mapping[str, EngineCosts]
     residuals: Mapping[str, Residuals]
-    factors: Mapping[str, float] = field(default_factory=dict)
+    chip_sd: float = 0.0
 
 
 @cache

@@ -7,6 +7,7 @@ outlier is heard less. Factors stay positive, so nothing that was monotone is lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from rooflens.errors import RooflensError
@@ -21,6 +22,7 @@ LEAST = 2
 EACH_SD, COMMON_SD, NOISE = 0.5, 0.35, 0.07
 HEARD = 2.5  # a residual of so many noises counts half
 ROUNDS = 3
+USUAL = 4.0  # points that the usual noise is worth
 SMALLEST = 0.05
 UNITS_OFF = 100.0  # so many times the expectation is a unit, not a speed
 
@@ -29,7 +31,10 @@ Three = tuple[float, float, float]
 
 @record
 class Fit:
-    """The factors, and what they left over. error_before, error_after: median relative errors on these points."""
+    """The factors, and what they left over. error_before, error_after: median relative errors on these points.
+
+    spread: how far apart the points lie beside how far points of one deployment usually do; intervals are as wide.
+    """
 
     roofs: float
     fixed: float
@@ -37,6 +42,7 @@ class Fit:
     points: int
     error_before: float
     error_after: float
+    spread: float = 1.0
 
 
 def fit(served: Served, loads: Sequence[tuple[Deployment, float]]) -> Fit:
@@ -55,27 +61,38 @@ def fit(served: Served, loads: Sequence[tuple[Deployment, float]]) -> Fit:
     roofs, fixed, prompts = factors(parts, measured)
     after = [roofs * a + fixed * b + prompts * c for a, b, c in parts]
     before = [sum(part) for part in parts]
-    return Fit(roofs, fixed, prompts, len(loads), _error(before, measured), _error(after, measured))
+    errors = _error(before, measured), _error(after, measured)
+    return Fit(roofs, fixed, prompts, len(loads), *errors, spread(after, measured))
 
 
 def factors(parts: Sequence[Three], measured: Sequence[float]) -> Three:
-    """The factors on the three parts that the points speak for: Bayesian least squares on relative errors, robust."""
+    """The factors on the three parts that the points speak for: Bayesian least squares on relative errors, robust.
+
+    With the shares of the parts X, weights W and the prior C around 1: 1 + (I + C X'WX)^-1 C X'W (measured / said - 1).
+    """
     rows = [[p / sum(three) for p in three] for three in parts]
     left = [m / sum(three) - 1.0 for three, m in zip(parts, measured, strict=True)]
     prior = [[(EACH_SD**2 if i == j else 0.0) + COMMON_SD**2 for j in range(3)] for i in range(3)]
-    spread = [[sum(row[j] * prior[j][i] for j in range(3)) for i in range(3)] for row in rows]
-    heard, found = [1.0] * len(rows), [1.0] * 3
+    weights, found = [1.0 / NOISE**2] * len(rows), [1.0] * 3
     for _ in range(ROUNDS):
-        noise = [NOISE**2 / weight for weight in heard]
-        system = [
-            [_dot(spread[a], rows[b]) + (noise[a] if a == b else 0.0) for b in range(len(rows))]
-            for a in range(len(rows))
-        ]
-        pull = solved(system, left)
-        found = [1.0 + sum(spread[a][i] * pull[a] for a in range(len(rows))) for i in range(3)]
+        heard = [[weight * share for share in row] for weight, row in zip(weights, rows, strict=True)]
+        spoken = [sum(row[i] * e for row, e in zip(heard, left, strict=True)) for i in range(3)]
+        among = [[sum(a[i] * b[j] for a, b in zip(heard, rows, strict=True)) for j in range(3)] for i in range(3)]
+        columns = list(zip(*among, strict=True))
+        system = [[float(i == j) + _dot(prior[i], columns[j]) for j in range(3)] for i in range(3)]
+        found = [1.0 + move for move in solved(system, [_dot(of, spoken) for of in prior])]
         errors = [(1.0 + e - _dot(found, row)) / NOISE for e, row in zip(left, rows, strict=True)]
-        heard = [1.0 / (1.0 + (error / HEARD) ** 2) for error in errors]
+        weights = [1.0 / (NOISE**2 * (1.0 + (error / HEARD) ** 2)) for error in errors]
     return (max(found[0], SMALLEST), max(found[1], SMALLEST), max(found[2], SMALLEST))
+
+
+def spread(said: Sequence[float], measured: Sequence[float]) -> float:
+    """What the factors leave over, in units of the usual noise, which a few points shrink it to.
+
+    sqrt((usual x 1 + sum of (error / noise)^2) / (usual + points)); an error of more than twice HEARD counts as that.
+    """
+    errors = [min(abs(m / s - 1.0) / NOISE, 2 * HEARD) for s, m in zip(said, measured, strict=True)]
+    return math.sqrt((USUAL + _dot(errors, errors)) / (USUAL + len(errors)))
 
 
 def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
@@ -136,5 +153,5 @@ class Calibrated:
 
 def applied(served: Served, own: Calibrated) -> Served:
     """The constants with the factors of somebody's own points."""
-    found = own.fit
-    return replace(served, roofs=found.roofs, fixed=found.fixed, prompts=found.prompts, points=found.points)
+    names = ("roofs", "fixed", "prompts", "points", "spread")
+    return replace(served, **{name: getattr(own.fit, name) for name in names})

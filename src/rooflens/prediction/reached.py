@@ -14,13 +14,13 @@ from rooflens.catalogue.calibrations import ServedConstants
 from rooflens.dtypes import Dtype, dtype
 from rooflens.operators.cost import Cost, Precision
 from rooflens.operators.rows import Part
+from rooflens.prediction.intervals import LLAMA
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.price import times
 from rooflens.workload import Operator
 
 Pass = Literal["decode", "one", "mixed"]  # a step of writers; a prompt alone; prompts read beside writers
-LLAMA = "llama.cpp"
 ANYTHING: Sequence[Part] = ("norm", "elementwise")
 NARROW: Sequence[Part] = ("linear", "project", "expert", "shared")
 NARROWED = ("fp8", "nvfp4")  # formats whose products narrow their activations on the fly

@@ -16,14 +16,14 @@ from typing import Any
 from rooflens.arrays import Number, down, larger, smaller
 from rooflens.catalogue.calibrations import EngineCosts, Residuals, ServedConstants
 from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.intervals import GENERIC, own_class, residual_class, stack_of
 from rooflens.prediction.predicting import Expected
-from rooflens.prediction.reached import LLAMA, Pass, Reached, reached
+from rooflens.prediction.reached import Pass, Reached, reached
 from rooflens.prediction.record import Constant
 from rooflens.records import record, replace
 from rooflens.workload import Operator, Phase, Step, operators, prefill, suited
 
 TOGETHER = 8192  # tokens of prompts that one pass takes
-GENERIC = "generic"
 OWN_POINTS = 5  # with so many, the residuals of calibrated deployments speak
 FAMILIES = ("hbm", "gddr", "cdna", "apple")  # kinds of chips that served rows were fitted on
 
@@ -37,7 +37,8 @@ class Served:
     """The expectation of one engine. engine: a name of the constants; generic when nobody says which.
 
     chip: the catalogue id that the machine is, where it is known: its residuals are those of chips fitted on. roofs,
-    fixed, prompts: factors of a deployment's own points (predict.fitting), and how many `points` those were.
+    fixed, prompts: factors of a deployment's own points (prediction.fitting); how many `points` those were, and their
+    `spread`.
     """
 
     found: ServedConstants
@@ -47,6 +48,7 @@ class Served:
     fixed: float = 1.0
     prompts: float = 1.0
     points: int = 0
+    spread: float = 1.0
 
     @property
     def costs(self) -> EngineCosts:
@@ -150,19 +152,21 @@ class Served:
     def _spread_s(self, deployment: Deployment) -> float:
         return self.found.spread_first_s if _replicas(deployment) > 1 else 0.0
 
-    def _class(self, deployment: Deployment, what: str) -> Residuals:
-        """The held-out residuals that speak for this estimate."""
+    def _class(self, deployment: Deployment, what: str) -> tuple[Residuals, float]:
+        """The held-out residuals that speak for this estimate, and how many times as wide they are here."""
+        has, model = self.found.residuals, deployment.model
         if what == "tpot" and self.points >= OWN_POINTS:
-            kind = "experts" if "E" in deployment.model.letters else "dense"
-            return self.found.residuals[f"own points, {kind}"]
-        return self.found.residuals[residual_class(self.engine, deployment, what, known=self.chip in self.found.chips)]
+            return has[own_class(model)], self.spread
+        known = self.chip in self.found.chips[stack_of(self.engine)]
+        return has[residual_class(self.engine, model, what, has, known=known)], 1.0
 
-    def _expected(self, time_s: float, floor_s: float, spread: Residuals, added: dict[str, float]) -> Expected:
-        """The time with its interval; in its middle where held-out rows of its class all lay to one side of it."""
-        low, high = max(floor_s, time_s * spread.low), max(floor_s, time_s * spread.high)
+    def _expected(
+        self, time_s: float, floor_s: float, said: tuple[Residuals, float], added: dict[str, float]
+    ) -> Expected:
+        residuals, spread = said
+        low, high = (max(floor_s, time_s * share**spread) for share in (residuals.low, residuals.high))
         kept = {name: value for name, value in added.items() if value}
-        usual = time_s if spread.low <= 1 <= spread.high else time_s * (spread.low * spread.high) ** 0.5
-        return Expected(max(usual, floor_s), low, high, kept)
+        return Expected(max(time_s, floor_s), low, high, kept)
 
 
 def together(roofs_s: Number, fixed_s: Number) -> Number:
@@ -203,20 +207,3 @@ def prompts_s(
 
 def _replicas(deployment: Deployment) -> int:
     return int(deployment.how.get("dp", 1))
-
-
-def residual_class(engine: str, deployment: Deployment, what: str, *, known: bool) -> str:
-    """The name of the class of held-out residuals: what kind of model, engine and chip this is."""
-    letters = deployment.model.letters
-    unseen = "" if known else ", chip unseen"
-    if what == "ttft":
-        return f"ttft unloaded{unseen}"
-    kind = "experts" if "E" in letters else "dense"
-    if engine == LLAMA:
-        return f"llama.cpp{unseen}"
-    if engine.endswith("2024") or engine == "deepspeed":
-        return f"2024{unseen}"
-    if engine == GENERIC and known:
-        return f"engine not named, {kind}"
-    latent = kind == "experts" and "R" in letters and engine == "trtllm"
-    return f"{kind}{', latent, trtllm' if latent else ''}{unseen}"
