@@ -85,7 +85,12 @@ def named(name: str, choices: Choices = DEFAULT) -> Model:
     """A model that ships with rooflens. Raises Unknown with near matches."""
     if name not in known():
         raise Unknown("model", name, known(), see="rooflens models")
-    return from_config(json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")), name, choices)
+    found = from_config(json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")), name, choices)
+    promised = next((scheme for scheme in ("nvfp4", "fp8", "int4") if name.endswith(f"-{scheme}")), None)
+    if promised is None or found.stored is not None:
+        return found
+    said = f"the name says {promised} and the config does not say what is stored so: counted in 16 bit"
+    return replace(found, warnings=(*found.warnings, f"{said} unless --weights {promised} is given"))
 
 
 def _shape(family: str, where: str) -> Shape:

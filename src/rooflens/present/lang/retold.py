@@ -72,6 +72,8 @@ EN: dict[str, str] = {
     "retold.chunk": "{count} layers attend inside chunks of {positions} positions",
     "retold.selection": "{count} layers select at most {positions} positions",
     "retold.drafts": "{count} multi-token-prediction layers: left out, as they do not run in a plain step",
+    "retold.promised": "the name says {scheme} and the config does not say what is stored so: counted in 16 bit unless --weights "
+    "{again} is given",
     "retold.part_kind": "{part} part ({kind}): left out, the text part alone is counted",
     "retold.part": "{part} part: left out, the text part alone is counted",
     "retold.defaults": "the config leaves out {taken}: the defaults of its class are taken",
@@ -169,6 +171,8 @@ ES: dict[str, str] = {
     "retold.chunk": "{count} capas atienden dentro de bloques de {positions} posiciones",
     "retold.selection": "{count} capas eligen como mucho {positions} posiciones",
     "retold.drafts": "{count} capas de predicción de varios tokens: quedan fuera, pues no se ejecutan en un paso normal",
+    "retold.promised": "el nombre dice {scheme} y el config no dice qué se guarda así: se cuenta en 16 bits salvo que se dé "
+    "--weights {again}",
     "retold.part_kind": "parte {part} ({kind}): queda fuera, se cuenta solo la parte de texto",
     "retold.part": "parte {part}: queda fuera, se cuenta solo la parte de texto",
     "retold.defaults": "el config omite {taken}: se toman los valores por defecto de su clase",
@@ -261,6 +265,8 @@ VI: dict[str, str] = {
     "retold.chunk": "{count} lớp chỉ attend bên trong từng khối {positions} vị trí",
     "retold.selection": "{count} lớp chọn nhiều nhất {positions} vị trí",
     "retold.drafts": "{count} lớp dự đoán nhiều token: không tính, vì chúng không chạy trong một bước thường",
+    "retold.promised": "tên ghi {scheme} mà config không nói phần nào được lưu như vậy: tính theo 16 bit trừ khi đưa "
+    "--weights {again}",
     "retold.part_kind": "phần {part} ({kind}): không tính, chỉ đếm phần văn bản",
     "retold.part": "phần {part}: không tính, chỉ đếm phần văn bản",
     "retold.defaults": "config thiếu {taken}: lấy giá trị mặc định của lớp mô hình đó",
