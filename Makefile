@@ -20,6 +20,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 RUN_STAMP := $(VENV)/.ready-run
 DEV_STAMP := $(VENV)/.ready-dev
+BENCH_STAMP := $(VENV)/.ready-bench
 FAST := not slow and not gpu
 
 # Some service accounts and containers have no home: tools then put their caches into the virtual environment.
@@ -53,6 +54,10 @@ test-slow: $(DEV_STAMP)  ## tests that measure for real or take long
 .PHONY: test-gpu
 test-gpu: $(DEV_STAMP)  ## tests that need a CUDA device; add the nvidia extra to .venv first
 	@$(PY) -m pytest -m gpu $(ARGS) || test $$? -eq 5
+
+.PHONY: accuracy
+accuracy: $(BENCH_STAMP)  ## set up and print how far estimates lie from what was measured (minutes; ARGS="--docs")
+	@$(PY) -m benchmarks.accuracy $(ARGS)
 
 .PHONY: check
 check: lint types imports docs-check test  ## all that must hold before a commit
@@ -139,4 +144,8 @@ $(RUN_STAMP): pyproject.toml $(LOCK) | $(PY)
 
 $(DEV_STAMP): pyproject.toml $(LOCK) | $(PY)
 	$(call install,.[dev])
+	@touch $@ $(RUN_STAMP)
+
+$(BENCH_STAMP): pyproject.toml $(LOCK) | $(PY)
+	$(call install,.[bench])
 	@touch $@ $(RUN_STAMP)

@@ -1,9 +1,10 @@
-"""How many steps are priced a second on one core: one by one, bound to a machine, and in arrays.
+"""How many steps are priced a second on one core: one by one, bound to a machine, and in arrays; and estimated.
 
     python benchmarks/pricing.py [MODEL ...]
 
 A step is fully priced: for every kernel the largest of its demands over the machine's rates, summed over the kernels.
-Wanted: 50,000 bound steps/s for a dense model of 32 layers, 20,000 for DeepSeek-V3, 10,000,000 points/s in arrays.
+Wanted: 50,000 bound steps/s for a dense model of 32 layers, 20,000 for DeepSeek-V3, 10,000,000 points/s in arrays; of
+an engine's TPOT, 10,000 loads in 0.05 s and 5,000,000 points/s.
 Processor time is counted, so other work on the machine matters little; the best of several rounds is shown.
 """
 
@@ -18,8 +19,12 @@ from datetime import datetime
 import numpy as np
 
 from rooflens import api, workload
+from rooflens.catalogue.calibrations import served
 from rooflens.models import Model
 from rooflens.operators.cost import Precision
+from rooflens.prediction.bound import bind as estimated
+from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.served import Served
 from rooflens.roofline.bound import Bound, bind
 from rooflens.roofline.math import resolve
 from rooflens.roofline.price import price_step
@@ -28,6 +33,7 @@ MACHINE = api.machine("h200-sxm-141gb")
 MODELS = ("llama-2-7b", "deepseek-v3")
 BATCHES, CONTEXTS, KV = 2048, 2048, ("bf16", "fp8", "int4")
 CHUNK = (64, 128)  # 8192 points: arrays of 64 KiB
+ENGINE, SWEEP = "vllm", 10_000
 PEERS = """others, on machines of their own: 15,000 to 40,000 steps/s in the fastest one that prices operators,
 3.8 us a step (263,000/s) in one without batch or operators"""
 
@@ -38,6 +44,7 @@ def main(names: list[str]) -> None:
     print(f"{today}  Python {platform.python_version()}  numpy {np.__version__}  {processor()}")
     for name in names or MODELS:
         print(line(name))
+        print(estimates(name))
     print(PEERS)
 
 
@@ -52,6 +59,24 @@ def line(name: str) -> str:
     return (
         f"{name}: {plain:,.0f} steps/s one by one, {scalar:,.0f} bound ({scalar / plain:.0f}x), "
         f"{points:,.0f} points/s in arrays of {CHUNK[0] * CHUNK[1]:,} ({points / scalar:.0f}x)"
+    )
+
+
+def estimates(name: str) -> str:
+    """Loads a second of one model under an engine: a sweep over the batch, steps alone, and with others' prompts."""
+    model = api.model(name)
+    load = Deployment(model, stored(model, KV[0]), MACHINE, prompt=2048.0, output=512.0)
+    once = seconds(lambda: estimated(Served(served(), ENGINE, MACHINE.name), load), 3)
+    many = estimated(Served(served(), ENGINE, MACHINE.name), load)
+    sweep_s = seconds(lambda: many.tpot_s(np.linspace(1.0, 512.0, SWEEP), 2048.0, 512.0), 5)
+    batches, contexts = np.arange(1.0, 1 + CHUNK[0])[:, None], np.arange(1.0, 1 + CHUNK[1])[None, :] * 32
+    alone, with_prompts = (
+        CHUNK[0] * CHUNK[1] / seconds(lambda output=output: many.tpot_s(batches, contexts, output), 20)
+        for output in (0.0, 512.0)
+    )
+    return (
+        f"  TPOT of {ENGINE}: folded in {1e3 * once:.0f} ms, {SWEEP:,} loads in {1e3 * sweep_s:.1f} ms, {alone:,.0f} "
+        f"points/s of steps, {with_prompts:,.0f} with the prompts of others"
     )
 
 
