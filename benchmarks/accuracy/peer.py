@@ -63,10 +63,12 @@ def _ways() -> Iterator[tuple[str, str | None, str | None]]:
 
 
 def _tpot_s(raw: dict[str, str], row: Row, mode: str, kv: str | None, attention: str | None) -> float:
+    from aiconfigurator_core.sdk.backends.factory import get_backend
     from aiconfigurator_core.sdk.config import RuntimeConfig
 
     formats = (*_formats(raw), kv, attention)
-    backend, model = _model(raw["model_path"], raw["backend"], (row.tp, row.dp, row.ep), formats)
+    model = _model(raw["model_path"], raw["backend"], (row.tp, row.dp, row.ep), formats)
+    backend = get_backend(raw["backend"])  # a new one each time: it remembers answers by their load alone
     batch, isl, osl = max(1, round(row.batch / row.dp)), int(row.prompt), int(row.output)
     asked = RuntimeConfig(batch_size=batch, isl=isl, osl=osl)
     there = _database(raw["system"], raw["backend"], mode)
@@ -98,12 +100,11 @@ def _database(system: str, backend: str, mode: str) -> Any:
 
 
 @cache
-def _model(name: str, backend: str, layout: tuple[int, int, int], formats: tuple[str | None, ...]) -> tuple[Any, Any]:
-    """Its engine and its model of one layout (tp, dp, ep). Models that are not in the package are not fetched."""
-    from aiconfigurator_core.sdk.backends.factory import get_backend
+def _model(name: str, backend: str, layout: tuple[int, int, int], formats: tuple[str | None, ...]) -> Any:
+    """Its model of one layout (tp, dp, ep). Models that are not in the package are not fetched."""
     from aiconfigurator_core.sdk.config_builders import build_model_config
     from aiconfigurator_core.sdk.models import get_model
 
     (tp, dp, ep), (gemm, moe, kv, fmha) = layout, formats
     found = build_model_config(tp, 1, dp, max(1, tp * dp // ep), ep, gemm, kv, fmha, moe)
-    return get_backend(backend), get_model(NAMES.get(name, name), found, backend)
+    return get_model(NAMES.get(name, name), found, backend)
