@@ -60,6 +60,9 @@ def public(of: Yardstick) -> Iterator[Line]:
             {one.point.key: one for one in reversed(of.said) if _mode(one) == "agg"}.values()
         ),
     }
+    if of.peer:
+        tables = [one for one in groups["aggregated"] if of.peer[one.point.id].mode == peer.MODES[0]]
+        groups["aggregated, where the peer's own tables answer"] = tables
     for name, chosen in groups.items():
         yield Line(name, len(chosen), _columns(chosen, of.peer))
 

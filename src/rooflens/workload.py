@@ -184,7 +184,7 @@ def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None
 
 def _in_a_microbatch(step: Step) -> Number:
     """Whole sequences: those of the fullest microbatch of the fullest replica."""
-    replica = up(step.batch / step.dp)
+    replica = up(step.batch if step.dp == 1 else step.batch / step.dp)
     return replica if step.microbatches == 1 else up(replica / step.microbatches)
 
 

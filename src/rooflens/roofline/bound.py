@@ -206,7 +206,7 @@ def less(more: Terms, taken: Terms) -> Terms:
 
 def _product(monomial: Monomial, letters: list[dict[str, Number]]) -> Number:
     value: Number | None = None  # not 1.0: a product saved is a tenth of the time of an array
-    for site, letter in monomial:
+    for site, letter in reversed(monomial):  # the batch last: what it multiplies has fewer points than a grid
         value = letters[site][letter] if value is None else value * letters[site][letter]
     return 1.0 if value is None else value
 
