@@ -30,6 +30,7 @@ VERBS = {
     "advise": ("advise", "Which change pays most, and where does it stop paying?"),
     "plan": ("plan", "Which machines, how many, and how shared meet a target?"),
     "fit": ("fit", "Calibrate the estimates on measured points of your own."),
+    "kernels": ("kernels", "What did my profiler really say? Kernels under their roofs, the run attributed."),
     "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
 }

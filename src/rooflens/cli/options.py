@@ -162,8 +162,13 @@ def ratios(texts: Sequence[str], name: str, known: Sequence[str]) -> dict[str, f
             raise Unknown("ratio", key, known)
         if key in found:
             raise RooflensError(f"--{name}: {key} is given twice")
-        found[key] = _ratio(value, f"--{name} {text!r}: write a ratio between 0 and {MOST_RATIO:g}, as {key}=0.6")
+        found[key] = limit(value, f"--{name} {text!r}", key)
     return found
+
+
+def limit(text: str, option: str, key: str) -> float:
+    """`0.6` as the least that a ratio may be. Raises RooflensError naming the option."""
+    return _ratio(text, f"{option}: write a ratio between 0 and {MOST_RATIO:g}, as {key}=0.6")
 
 
 def phases(text: str) -> list[Phase]:

@@ -1,7 +1,8 @@
-"""A second look when all else is measured: a rate that does not come back was the weather, not a roof.
+"""A second look when all else is measured: a ceiling is the fastest that a clean look reached.
 
 Neighbours on a shared host take bandwidth and clock without a trace in this system's counters, and every sample of a
-few seconds agrees with the next. A look half a minute later tells.
+few seconds agrees with the next. They only ever take: of several looks some time apart the fastest is nearest to the
+machine itself. Where no other look comes near it, the figure says so.
 """
 
 from __future__ import annotations
@@ -14,40 +15,50 @@ from rooflens.measure.options import Options, quick
 from rooflens.measure.stages import plan
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.units import percent, show
+from rooflens.units import show
 
 MOST_CHANGED = 0.05
 LOOKS = 2
+UNSTEADY = "this machine does not keep its rate: it may reach more"
 
 
 def confirmed(
     backend: Backend, options: Options, ceilings: Sequence[Ceiling], budget: Budget, progress: Callable[[str], None]
 ) -> list[Ceiling]:
-    """The ceilings, each trusted one set against a short second look, and against a third where the two disagree."""
+    """The ceilings, each set against a short second look, and against a third where no two clean ones agree.
+
+    One that was refused has the same chance: what disturbed it may be over.
+    """
     if not options.looks_again:
         return list(ceilings)
-    looks: dict[str, list[Ceiling]] = {c.id: [] for c in ceilings if c.trusted and c.origin == "measured"}
+    looks: dict[str, list[Ceiling]] = {c.id: [] for c in ceilings if c.origin == "measured"}
     for _ in range(LOOKS):
-        doubted = {c.id for c in ceilings if c.id in looks and not any(agree(c, look) for look in looks[c.id])}
+        doubted = {c.id for c in ceilings if c.id in looks and not _is_certain(c, looks[c.id])}
         for look in _looks(backend, options, doubted, budget, progress):
             looks[look.id].append(look)
     return [settled(c, looks.get(c.id, ())) for c in ceilings]
 
 
 def settled(first: Ceiling, looks: Sequence[Ceiling]) -> Ceiling:
-    """The ceiling when a look agrees with it; the faster later one when two of these agree; else refused, saying why.
+    """The first where a later look agrees with it; else the fastest clean look, with a note of the others.
 
     Agree: within 5 % in rate, or in rate per clock where the device says its clock (a hot machine is not a disturbed
-    one).
+    one). The first as it is where there is no clean later look.
     """
-    if not looks or any(agree(first, look) for look in looks):
+    if not looks or _is_certain(first, looks):
         return first
-    better = max(looks, key=_speed)
-    if len(looks) == LOOKS and agree(*looks) and _speed(better) > _speed(first):
-        return replace(better, note="; ".join(filter(None, [better.note, _slower_before(first)])))
-    values = " and ".join(show(c.value, c.unit) for c in (first, *looks))
-    said = f"the machine changed meanwhile: looks some time apart gave {values} (at most {percent(MOST_CHANGED)} apart)"
-    return replace(first, trusted=False, why_not=said)
+    clean = [*([first] if first.trusted else []), *looks]
+    best = max(clean, key=_speed)
+    others = [c for c in (first, *looks) if c is not best and c.value]
+    agreed = any(agree(best, other) for other in others if other.trusted)
+    values = " and ".join(show(c.value, c.unit) for c in others)
+    note = f"the fastest of {len(others) + 1} looks some time apart; the others gave {values}"
+    return replace(best, note="; ".join(filter(None, [best.note, note, "" if agreed else UNSTEADY])))
+
+
+def _is_certain(first: Ceiling, looks: Sequence[Ceiling]) -> bool:
+    """Whether a later look agrees with the first."""
+    return first.trusted and any(agree(first, look) for look in looks)
 
 
 def agree(one: Ceiling, other: Ceiling) -> bool:
@@ -82,10 +93,6 @@ def _glance(options: Options) -> Options:
 def _speed(ceiling: Ceiling) -> float:
     """Larger is faster: a launch is counted in seconds, everything else as a rate."""
     return 1 / ceiling.value if ceiling.kind == "launch" else ceiling.value
-
-
-def _slower_before(first: Ceiling) -> str:
-    return f"taken from a later look; the first, disturbed unseen, gave {show(first.value, first.unit)}"
 
 
 def _apart(one: float, other: float) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import re
 
 JOINT = "; "
-AGAIN = ("why", "basis", "figure", "second", "formats")  # sentences themselves
+AGAIN = ("why", "basis", "figure", "second", "formats", "lever")  # sentences themselves
 WORDS = ("dtype", "math")
 
 

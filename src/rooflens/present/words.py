@@ -17,9 +17,10 @@ FIGURES = "figures"  # the book of figures, points and tables: every key whose f
 BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang`, loaded when a key asks for them
     "advise": ("advise",), "answer": ("answer",), "ceilings": ("ceilings",), "claim": ("claim",),
     "curves": ("curves",), "diff": ("diff",), "fit": ("fit",), "frame": ("frame",), "gain": ("gains",),
+    "kernels": ("profiles",),
     "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"),
-    "retold": ("retold", "doubts", "claims", "kernels"), "trend": ("trend",),
+    "retold": ("retold", "doubts", "claims", "kernels", "accounts"), "trend": ("trend",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 

@@ -16,8 +16,10 @@ def observed(path: Path) -> Observed:
     nothing is, or when no reader knows it.
     """
     from rooflens.readers import recognise
+    from rooflens.readers.profiles.kernel_names import said
 
     with content(path) as opened:
         found = recognise.reader(opened)(opened)
         faults = [fault for fault in opened.faults if fault not in found.warnings]
-    return replace(found, warnings=(*faults, *found.warnings)) if faults else found
+    named = tuple(replace(kernel, family=said(kernel.name).family) for kernel in found.kernels)
+    return replace(found, kernels=named, warnings=(*faults, *found.warnings))

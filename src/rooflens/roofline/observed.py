@@ -72,6 +72,7 @@ class Kernel:
     cache_bytes: of nearer levels. shares: what the tool itself says it used of its own peaks ("compute", "memory",
     "dram", "l2", "l1", "tensor", "occupancy"), 0 to 1. peaks: rates at the clocks of this run, by the tool ("memory"
     in byte/s). clock_hz: of the multiprocessors while it ran; ncu locks it to base unless told not to.
+    family: what kind its name says it is: "gemm", "attention", "collective", "helper" or "other".
     origin of flops and bytes: counted by hardware, from the shapes of the operator, or unknown.
     missing: why a field is absent, and what to collect.
     """
@@ -102,6 +103,7 @@ class Kernel:
     launch: Launch | None = None
     operator: Operator | None = None
     collective: Collective | None = None
+    family: str | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -1,0 +1,120 @@
+"""The layers of a model found again in the order of a trace's kernels: each layer's time against its floor.
+
+A layer is a stretch of kernels that repeats as often as the model has layers. It is found by a kernel that stands at
+equal distances so many times; the stretch then reaches as far back as the repetition does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rooflens.accounting.record import Layered
+from rooflens.records import record, replace
+from rooflens.roofline.observed import Observed, Timeline
+from rooflens.roofline.price import StepPrice
+from rooflens.samples import median
+from rooflens.workload import Operator
+
+MOST_ANCHORS = 200  # names tried, the rarest first
+
+
+@record
+class Stretch:
+    """The layers of one step of the model: where the first begins in the order, kernels a layer, seconds of each."""
+
+    begin: int
+    kernels: int
+    layers_s: tuple[float, ...]
+
+
+def layered(seen: Observed, layers: int, width: float) -> list[Layered]:
+    """The steps of a trace by the kernels of their layers, those of most time first; empty where none repeats so often.
+
+    layers: of the model; width: D, by which shapes tell the number of tokens.
+    """
+    found: list[Layered] = []
+    for line in seen.timelines:
+        alike: dict[tuple[str, ...], list[Stretch]] = {}
+        names = [seen.kernels[i].name for i in line.order]
+        for stretch in stretches(names, line.order_s, layers):
+            pattern = tuple(names[stretch.begin : stretch.begin + stretch.kernels])
+            alike.setdefault(pattern, []).append(stretch)
+        found += [_layered(seen, line, pattern, steps, layers, width) for pattern, steps in alike.items()]
+    return sorted(found, key=lambda one: -one.layer_s * one.layers * one.steps)
+
+
+def set_against(one: Layered, phase: str, operators: Sequence[Operator], price: StepPrice, layers: int) -> Layered:
+    """The layers with the floor of one: weights, KV and state of all layers over their number, ends left out."""
+    inside = zip(operators, price.kernels, strict=True)
+    floor_s = sum(float(o.count * kernel.time_s) for o, kernel in inside if not o.at_an_end) / layers
+    return replace(one, phase=phase, floor_s=floor_s, share_of_floor=floor_s / one.layer_s if one.layer_s else None)
+
+
+def stretches(names: Sequence[str], times_s: Sequence[float], layers: int) -> Iterator[Stretch]:
+    """Every place where a stretch of kernels stands `layers` times in a row, in order."""
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    order = [numbers[name] for name in names]
+    where: dict[int, list[int]] = {}
+    for at, number in enumerate(order):
+        where.setdefault(number, []).append(at)
+    anchors = sorted((places for places in where.values() if len(places) >= layers > 1), key=len)
+    taken: list[tuple[int, int]] = []
+    for places in anchors[:MOST_ANCHORS]:
+        for first, period in _equal_steps(places, layers):
+            begin = _begin(order, first, period)
+            end = begin + period * layers
+            if end > len(order) or any(begin < b and a < end for a, b in taken):
+                continue
+            if any(order[i] != order[i + period] for i in range(begin, end - period)):
+                continue
+            taken.append((begin, end))
+            sums = tuple(sum(times_s[begin + k * period : begin + (k + 1) * period]) for k in range(layers))
+            yield Stretch(begin, period, sums)
+
+
+def _equal_steps(places: Sequence[int], layers: int) -> Iterator[tuple[int, int]]:
+    """Where `layers` places follow each other at equal distances, and the distance; not inside a longer run."""
+    run = 0
+    for i in range(1, len(places)):
+        step = places[i] - places[i - 1]
+        run = run + 1 if i > 1 and step == places[i - 1] - places[i - 2] else 1
+        ends = i + 1 == len(places) or places[i + 1] - places[i] != step
+        if run == layers - 1 and ends:
+            yield places[i - layers + 1], step
+
+
+def _begin(order: Sequence[int], first: int, period: int) -> int:
+    """How far back the repetition reaches: less than a whole stretch."""
+    begin = first
+    while begin > 0 and first - begin < period - 1 and order[begin - 1] == order[begin - 1 + period]:
+        begin -= 1
+    return begin
+
+
+def _layered(
+    seen: Observed, line: Timeline, pattern: tuple[str, ...], steps: Sequence[Stretch], layers: int, width: float
+) -> Layered:
+    every = [seconds for step in steps for seconds in step.layers_s]
+    first = steps[0]
+    kernels = line.order[first.begin : first.begin + first.kernels]
+    return Layered(
+        steps=len(steps),
+        layers=layers,
+        kernels=len(pattern),
+        layer_s=median(every),
+        slowest_s=max(every),
+        names=pattern,
+        tokens=next((t for i in kernels if (t := _tokens(seen.kernels[i].operator, width)) is not None), None),
+    )
+
+
+def _tokens(operator: object, width: float) -> float | None:
+    """New tokens of a step, from the first operand of a product: its values over the width of the model."""
+    shapes = getattr(operator, "shapes", ())
+    first = next((shape for shape in shapes if isinstance(shape, tuple) and len(shape) >= 2), None)
+    if first is None or first[-1] != width or not all(isinstance(size, int) for size in first):
+        return None
+    count = 1.0
+    for size in first[:-1]:
+        count *= size
+    return count

@@ -1,0 +1,221 @@
+"""A whole run attributed: what the roofs ask, what kernels took beyond it, and what ran no kernel at all.
+
+span = kernels + collectives + copies + gaps (Timeline); kernels = floor + inefficiency + unknown. Kernels that overlap
+share the time they ran together in proportion to their durations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rooflens.accounting.kernels import judged
+from rooflens.accounting.record import CONVENTIONS, Account, Attribution, Judged, OnDevice, Remedy
+from rooflens.arrays import maximum
+from rooflens.errors import NoPath
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.observed import Observed, Timeline
+from rooflens.units import percent, show
+
+HOST, IDLE = "host", "idle"
+MOST_OF_SPAN = 0.5  # of the span in gaps: the run is bound by what the device waits for
+
+
+def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequence[str] = ()) -> Account:
+    """Where the time of this file went, against the roofs of `machine`.
+
+    launch_s: what the device takes to start one kernel; 0 where nobody knows it.
+    """
+    whole_s = seen.time_s
+    kernels = tuple(judged(kernel, machine, whole_s, launch_s) for kernel in seen.kernels)
+    moving = {i for i, kernel in enumerate(seen.kernels) if kernel.collective is not None}
+    devices = tuple(_devices(seen, kernels, moving))
+    attribution = _total([one.attribution_s for one in devices]) if devices else _alone(kernels, moving)
+    known_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving and _known(k))
+    counted_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving)
+    math = _main_math(kernels)
+    span_s = sum(one.span_s for one in devices) or whole_s
+    return Account(
+        where=seen.where,
+        format=seen.format,
+        machine=machine.title,
+        kernels=tuple(sorted(kernels, key=lambda k: -k.time_s)),
+        attribution_s=attribution,
+        time_s=whole_s,
+        bound=_bound(attribution, kernels),
+        known_share=known_s / counted_s if counted_s else 0.0,
+        conventions={**CONVENTIONS, "peaks": machine.peak_basis},
+        devices=devices,
+        remedies=tuple(sorted(_remedies(attribution, kernels), key=lambda r: -r.saves_s)),
+        mfu=_mfu(kernels, machine, span_s),
+        mbu=_mbu(kernels, machine, span_s),
+        main_math=math,
+        rank=seen.rank,
+        world=seen.world,
+        training=seen.training,
+        notes=(*notes, *_notes(seen, kernels)),
+        warnings=seen.warnings,
+    )
+
+
+def _known(kernel: Judged) -> bool:
+    return kernel.flops is not None and kernel.bytes is not None
+
+
+def _devices(seen: Observed, kernels: Sequence[Judged], moving: set[int]) -> Iterator[OnDevice]:
+    for line in seen.timelines:
+        own = [i for i, kernel in enumerate(seen.kernels) if kernel.device == line.device]
+        computing = [kernels[i] for i in own if i not in moving]
+        yield OnDevice(
+            line.device,
+            line.span_s,
+            _on_line(line, computing),
+            line.launches,
+            line.graph_launches,
+            line.streams,
+        )
+
+
+def _on_line(line: Timeline, computing: Sequence[Judged]) -> Attribution:
+    floor, beyond, unknown = _split(computing)
+    summed = floor + beyond + unknown
+    share = line.kernels_s / summed if summed else 0.0
+    return Attribution(
+        floor=floor * share,
+        inefficiency=beyond * share,
+        unknown=unknown * share,
+        collectives=line.collectives_s,
+        launch=line.launch_s,
+        host_idle=line.host_s,
+        unseen_idle=line.unseen_s,
+        copies=line.copies_s,
+    )
+
+
+def _alone(kernels: Sequence[Judged], moving: set[int]) -> Attribution:
+    """Of a file without a timeline: what its kernels took, and nothing of what was between them."""
+    floor, beyond, unknown = _split([k for i, k in enumerate(kernels) if i not in moving])
+    return Attribution(floor, beyond, unknown, sum(kernels[i].time_s for i in moving))
+
+
+def _split(kernels: Iterable[Judged]) -> tuple[float, float, float]:
+    """Seconds of the floor, beyond it, and of kernels that have none. A kernel above its roof is all floor."""
+    floor = beyond = unknown = 0.0
+    for kernel in kernels:
+        asked = _floor_s(kernel)
+        if asked is None:
+            unknown += kernel.time_s
+        else:
+            floor += asked
+            beyond += kernel.time_s - asked
+    return floor, beyond, unknown
+
+
+def _floor_s(kernel: Judged) -> float | None:
+    """What the roof asks of it, at most the time it took; the profiler's own share where nothing was counted."""
+    if kernel.floor_s is not None:
+        return min(kernel.floor_s, kernel.time_s)
+    return None if kernel.share_of_roof is None else min(kernel.share_of_roof, 1.0) * kernel.time_s
+
+
+def _total(parts: Sequence[Attribution]) -> Attribution:
+    """Of several devices added up; a part that one of them does not know is not known."""
+
+    def added(name: str) -> float | None:
+        each = [getattr(one, name) for one in parts]
+        return None if any(value is None for value in each) else sum(each)
+
+    names = ("launch", "host_idle", "unseen_idle", "copies")
+    sums = [sum(getattr(one, name) for one in parts) for name in ("floor", "inefficiency", "unknown", "collectives")]
+    return Attribution(*sums, **{name: added(name) for name in names})
+
+
+def _bound(attribution: Attribution, kernels: Sequence[Judged]) -> str | None:
+    """host or idle where most of the time is gaps, else the regime of the kernels that hold the most time."""
+    if _waiting_s(attribution) > MOST_OF_SPAN * attribution.whole_s:
+        return HOST
+    if (attribution.unseen_idle or 0.0) > MOST_OF_SPAN * attribution.whole_s:
+        return IDLE
+    held: dict[str, float] = {}
+    for kernel in kernels:
+        if kernel.regime is not None:
+            held[kernel.regime] = held.get(kernel.regime, 0.0) + kernel.time_s
+    return max(held, key=lambda name: held[name], default=None)
+
+
+def _waiting_s(attribution: Attribution) -> float:
+    """Seconds in which the device had nothing to do because the host had not launched it yet, or was launching."""
+    return (attribution.host_idle or 0.0) + (attribution.launch or 0.0)
+
+
+def _main_math(kernels: Sequence[Judged]) -> str | None:
+    """The math that most FLOPs are done in."""
+    by: dict[str, float] = {}
+    for kernel in kernels:
+        if kernel.dtype is not None and kernel.flops:
+            by[kernel.dtype] = by.get(kernel.dtype, 0.0) + kernel.flops
+    return max(by, key=lambda math: by[math], default=None)
+
+
+def _mfu(kernels: Sequence[Judged], machine: Machine, span_s: float) -> float | None:
+    """FLOPs that are known over the span, of the dense peak of the math that most of them are in."""
+    math = _main_math(kernels)
+    if math is None or not span_s:
+        return None
+    try:
+        peak = machine.compute(math).floor_value
+    except NoPath:
+        return None
+    return sum(kernel.flops or 0.0 for kernel in kernels) / span_s / peak
+
+
+def _mbu(kernels: Sequence[Judged], machine: Machine, span_s: float) -> float | None:
+    """Bytes that are known over the span, of the read bandwidth of main memory."""
+    moved = [kernel.bytes for kernel in kernels if kernel.bytes is not None]
+    try:
+        rate = machine.memory("read").floor_value
+    except NoPath:
+        return None
+    return sum(moved) / span_s / rate if moved and span_s else None
+
+
+def _remedies(attribution: Attribution, kernels: Sequence[Judged]) -> Iterator[Remedy]:
+    """Changes to the run as a whole, each with the most that it can save."""
+    whole = attribution.whole_s
+
+    def remedy(name: str, saves_s: float, why: str) -> Iterator[Remedy]:
+        if saves_s > 0.01 * whole:
+            left = float(maximum([whole - saves_s, whole * 1e-6]))
+            yield Remedy(name, saves_s, whole / left, why)
+
+    waiting = _waiting_s(attribution)
+    yield from remedy(
+        "graphs",
+        waiting,
+        f"the device waits {show(waiting, 's', 3)} ({percent(waiting / whole) if whole else '-'}) for the host and its "
+        "launches: record the step once and replay it as a CUDA graph, or compile it",
+    )
+    beyond: dict[str, float] = {}
+    for kernel in kernels:
+        floor = _floor_s(kernel)
+        if kernel.lever is not None and floor is not None:
+            beyond[kernel.lever] = beyond.get(kernel.lever, 0.0) + kernel.time_s - floor
+    for said, seconds in beyond.items():
+        yield from remedy("kernels", seconds, f"{said}: what those kernels took beyond their floors")
+    yield from remedy(
+        "collectives", attribution.collectives, "collectives that nothing overlaps: overlap, or fewer devices a layer"
+    )
+    yield from remedy("copies", attribution.copies or 0.0, "copies that nothing overlaps: keep it on the device, or pin")
+
+
+def _notes(seen: Observed, kernels: Sequence[Judged]) -> Iterator[str]:
+    if not seen.timelines and seen.kernels:
+        yield "the file has no timeline: what was between the kernels is not known"
+    if len(seen.timelines) > 1:
+        yield f"{len(seen.timelines)} devices: seconds are theirs added up; each alone is under devices"
+    if seen.rank is not None:
+        yield f"rank {seen.rank}" + (f" of {seen.world}" if seen.world is not None else "") + " of a job, alone"
+    if seen.training:
+        yield "a training step: backward kernels are told apart by their operators (phase)"
+    above = sum(1 for kernel in kernels if kernel.findings)
+    if above:
+        yield f"{above} kernels are above their roof; each says what to suspect, and counts as all floor here"

@@ -1,0 +1,139 @@
+"""What profilers and benchmarks said, read and set against a machine: as `kernels` and `bench` print it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rooflens import api, readers
+from rooflens.accounting.comparing import Comparison, compared
+from rooflens.accounting.layers import layered, set_against
+from rooflens.accounting.record import Account, Layered
+from rooflens.accounting.run import account
+from rooflens.catalogue import accelerator
+from rooflens.catalogue.calibrations import stack
+from rooflens.errors import RooflensError, Unknown
+from rooflens.records import record, replace
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.observed import Observed
+from rooflens.roofline.price import price_step
+from rooflens.units import show
+
+
+@record
+class Read:
+    """An account with what it was made of, for --plot."""
+
+    account: Account
+    machine: Machine
+
+
+def kernels(file: str | Path, on: str | Machine | None = None, *, model: str | None = None, **asked: Any) -> Account:
+    """Where the time of a profiler's file went: each kernel under the roof that applies, and what ran none.
+
+    on: a machine as everywhere; None: the device that the file itself names, where that is exactly one of the catalogue.
+    model: whose layers are looked for in the order of the kernels; `asked` are fields of api.Question for their floors.
+    Raises BadFile for a file that no reader knows, RooflensError where it names no device and `on` is not given.
+    """
+    return read(file, on, model=model, **asked).account
+
+
+def read(file: str | Path, on: str | Machine | None = None, *, model: str | None = None, **asked: Any) -> Read:
+    """`kernels` with its ingredients."""
+    seen = observed(file)
+    machine = there(seen, on)
+    found = _account(seen, machine)
+    if model is not None:
+        found = _with_layers(found, seen, machine, api.Question(model, **asked))
+    return Read(found, machine)
+
+
+def compare(
+    before: str | Path, after: str | Path, on: str | Machine | None = None, *, tolerance: float | None = None
+) -> Comparison:
+    """Two runs, kernel by kernel: what moved and why. Raises as `kernels` does."""
+    old, new = (_account(seen, there(seen, on)) for seen in (observed(before), observed(after)))
+    return compared(old, new) if tolerance is None else compared(old, new, tolerance)
+
+
+def observed(file: str | Path) -> Observed:
+    """All that a profiler's or a benchmark's file says, of any kind that is known. Raises BadFile, RooflensError."""
+    return readers.observed(Path(file))
+
+
+def there(seen: Observed, on: str | Machine | None) -> Machine:
+    """The machine that `on` names, or the one that the file names itself.
+
+    Raises RooflensError where neither does, Unknown for a name that fits none or several.
+    """
+    if isinstance(on, Machine):
+        return on
+    if on is not None:
+        return api.machine(on)
+    named = {device.name: device.memory_bytes for device in seen.devices if device.name}
+    if len(named) != 1:
+        what = "no device" if not named else "several devices"
+        raise RooflensError(f"{seen.where} names {what}; say whose roofs apply with --on MACHINE")
+    (name, memory_bytes), = named.items()
+    try:
+        return api.machine(accelerator(name, memory_bytes).id)
+    except Unknown as why:
+        raise RooflensError(f"{seen.where} says {name!r}: {why}; say whose roofs apply with --on MACHINE") from None
+
+
+def _with_layers(found: Account, seen: Observed, machine: Machine, question: api.Question) -> Account:
+    """The account with the model's layers; a note where none were found."""
+    built = api.model(question.what, question.attention, fused=question.fused)
+    layers, batch = int(built.letters["L"]), question.batch
+    steps = layered(seen, layers, float(built.letters["D"]))
+    if not steps:
+        why = f"no stretch of kernels stands {layers} times in a row, as the layers of {built.name} would"
+        return replace(found, notes=(*found.notes, why))
+    return replace(found, layers=tuple(_floored(one, layers, batch, machine, question) for one in steps))
+
+
+def _floored(one: Layered, layers: int, batch: float, machine: Machine, question: api.Question) -> Layered:
+    """One kind of step with its floor: decode where it has a token a sequence, else the prefill of so many."""
+    step = question
+    if one.tokens is not None and one.tokens != batch:
+        if one.tokens % batch or question.context is not None and question.phase == "decode":
+            return one  # a step of another batch than the one that was named: nobody knows its floor
+        step = replace(question, phase="prefill", prompt=one.tokens / batch, context=None, output=None)
+    elif one.tokens is not None:
+        step = replace(question, phase="decode", prompt=None) if question.phase == "prefill" else question
+    answered = api.answer(step, machine)
+    price = price_step(answered.operators, answered.machine, activations=False)
+    return set_against(one, step.phase, answered.operators, price, layers)
+
+
+def _account(seen: Observed, machine: Machine) -> Account:
+    if not seen.kernels:
+        raise RooflensError(
+            f"{seen.where}: {'; '.join(seen.warnings) or 'no kernels are in it'}"
+            + ("; it holds results of a benchmark: rooflens bench" if seen.points else "")
+        )
+    launch_s, notes = _launch(seen, machine)
+    return account(seen, machine, launch_s, (*_strangers(seen, machine), *notes))
+
+
+def _launch(seen: Observed, machine: Machine) -> tuple[float, tuple[str, ...]]:
+    """What starting a kernel costs the device: measured on it, else what it was on the one that we measured."""
+    if machine.launch_s():
+        return machine.launch_s(), ()
+    assumed_s = stack().kernel_s
+    return assumed_s, (f"launch-bound: under twice {show(assumed_s, 's')}, a small kernel on one H200; measure this machine",)
+
+
+def _strangers(seen: Observed, machine: Machine) -> Iterator[str]:
+    """Devices of the file that are another chip than the one whose roofs were asked for."""
+    for device in seen.devices:
+        if device.name is None:
+            continue
+        try:
+            own = accelerator(device.name, device.memory_bytes)
+        except Unknown:
+            continue
+        if own.name and own.name not in machine.title and own.id != machine.name:
+            yield f"the file is of {own.name}, the roofs are those of {machine.title}"
+

@@ -1,0 +1,178 @@
+"""An account of a run as text: where the time went, the kernels, what would help, the layers; and two runs compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rooflens.accounting.comparing import Comparison, Moved
+from rooflens.accounting.record import Account, Attribution, Judged, Layered
+from rooflens.cli.printing import headed
+from rooflens.present.retold import retold
+from rooflens.present.words import bare_intensity, known, say, share
+from rooflens.units import show
+
+NAME = 44
+BAR = 40
+_AROUND = re.compile(r"^(void|auto|static)\s+|\b(?:at::native|at::cuda|at|cutlass|cub|thrust|std)::|\(anonymous namespace\)::")
+
+
+def shown(found: Account, top: int, lang: str) -> str:
+    """The account of one file."""
+    parts = [
+        say("kernels.head", lang, where=found.where, format=found.format, machine=found.machine),
+        _attributed(found.attribution_s, lang),
+        _figures(found, lang),
+        _kernels(found.kernels[:top], lang),
+        *([say("kernels.more", lang, count=len(found.kernels) - top)] if len(found.kernels) > top else []),
+        "\n".join(_helping(found, lang)),
+        _layers(found.layers, lang),
+        "\n".join(_said(found, top, lang)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def compared(found: Comparison, top: int, lang: str) -> str:
+    """Two runs, the kernels that moved most first."""
+    head = say(
+        f"kernels.compared.{found.basis}", lang, before=found.before, after=found.after,
+        before_s=show(found.before_s, "s"), after_s=show(found.after_s, "s"), times=f"{found.speedup:.3g}",
+    )  # fmt: skip
+    parts = [
+        f"{known(f'kernels.part.{name}', name, lang)} {_signed(seconds)}"
+        for name, seconds in found.attribution_s.items()
+        if abs(seconds) > 1e-3 * found.before_s
+    ]
+    heads = ("name", "outcome", "before", "after", "difference", "of_roof", "why")
+    rows = [_moved(one, lang) for one in found.kernels[:top]]
+    table = headed("kernels", heads, rows, lang)
+    rest = [say("kernels.more", lang, count=len(found.kernels) - top)] if len(found.kernels) > top else []
+    notes = [say("frame.note", lang, text=retold(note, lang)) for note in found.notes]
+    said = say("kernels.tolerance", lang, tolerance=share(found.tolerance))
+    return "\n\n".join(filter(None, [head, ", ".join(parts), table, *rest, "\n".join([*notes, said])]))
+
+
+def _moved(one: Moved, lang: str) -> list[str]:
+    shares = [share(s) if s is not None else "-" for s in (one.before_share_of_roof, one.after_share_of_roof)]
+    return [
+        short(one.name),
+        known(f"kernels.outcome.{one.outcome}", one.outcome, lang),
+        show(one.before_s, "s") if one.before_s is not None else "-",
+        show(one.after_s, "s") if one.after_s is not None else "-",
+        _signed(one.difference_s),
+        " -> ".join(shares),
+        "; ".join(retold(why, lang) for why in one.why),
+    ]
+
+
+def _signed(seconds: float) -> str:
+    return f"{'+' if seconds > 0 else '-' if seconds < 0 else ''}{show(abs(seconds), 's', 3)}"
+
+
+def _attributed(found: Attribution, lang: str) -> str:
+    """A line and a piece of bar a part, in the order of the picture."""
+    whole = found.whole_s
+    parts = {name: seconds for name, seconds in found.parts.items() if seconds or name == "floor"}
+    words = {name: known(f"kernels.part.{name}", name, lang) for name in parts}
+    wide = max(len(word) for word in words.values())
+    lines = [say("kernels.whole", lang, time=show(whole, "s"))]
+    for name, seconds in parts.items():
+        of = seconds / whole if whole else 0.0
+        bar = "#" * round(BAR * of)
+        lines.append(f"  {words[name]:<{wide}}  {show(seconds, 's'):>10}  {share(of):>7}  {bar}".rstrip())
+    return "\n".join(lines)
+
+
+def _figures(found: Account, lang: str) -> str:
+    """MFU, MBU and what binds, with what they are of."""
+    lines = []
+    if found.mfu is not None:
+        lines.append(say("kernels.mfu", lang, share=share(found.mfu), math=found.main_math))
+    if found.mbu is not None:
+        lines.append(say("kernels.mbu", lang, share=share(found.mbu)))
+    if found.known_share < 1:
+        lines.append(say("kernels.known", lang, share=share(found.known_share)))
+    if found.bound is not None:
+        lines.append(say("kernels.bound", lang, bound=known(f"kernels.bound.{found.bound}", found.bound, lang)))
+    return "\n".join(lines)
+
+
+def _kernels(kernels: Sequence[Judged], lang: str) -> str:
+    heads = ("name", "calls", "time", "of_time", "work", "intensity", "achieved", "roof", "of_roof", "regime", "lever")
+    return headed("kernels", heads, [_row(kernel, lang) for kernel in kernels], lang)
+
+
+def _row(kernel: Judged, lang: str) -> list[str]:
+    by_bytes = (kernel.roof or "").startswith("memory") or kernel.flops is None or not kernel.flops
+    rate = show(kernel.bytes_per_s, "B/s", 3) if kernel.bytes_per_s is not None else "-"
+    if not by_bytes and kernel.flops_per_s is not None:
+        rate = show(kernel.flops_per_s, "FLOP/s", 3)
+    regime = kernel.regime and known(f"frame.bound.{kernel.regime}", kernel.regime, lang)
+    return [
+        short(kernel.name),
+        str(kernel.calls),
+        show(kernel.time_s, "s"),
+        share(kernel.share_of_time),
+        _origin(kernel, lang),
+        bare_intensity(kernel.intensity_flops_per_byte) if kernel.intensity_flops_per_byte is not None else "-",
+        rate,
+        kernel.roof or "-",
+        share(kernel.share_of_roof) if kernel.share_of_roof is not None else "-",
+        regime or say("frame.unknown", lang),
+        retold(kernel.lever, lang) if kernel.lever else "-",
+    ]
+
+
+def _origin(kernel: Judged, lang: str) -> str:
+    """Where FLOPs and bytes come from, each said where they differ."""
+    words = [say(f"kernels.origin.{origin}", lang) for origin in (kernel.flops_origin, kernel.bytes_origin)]
+    return words[0] if words[0] == words[1] else " / ".join(words)
+
+
+def _helping(found: Account, lang: str) -> Iterator[str]:
+    """What would help the whole run, what saves most first."""
+    if found.remedies:
+        yield say("kernels.remedies", lang)
+    for remedy in found.remedies:
+        yield say(
+            "kernels.remedy", lang, saves=show(remedy.saves_s, "s", 3), gain=f"{remedy.gain:.3g}",
+            why=retold(remedy.why, lang),
+        )  # fmt: skip
+
+
+def _layers(layers: Sequence[Layered], lang: str) -> str:
+    if not layers:
+        return ""
+    heads = ("steps", "layers", "kernels_a_layer", "tokens", "layer", "slowest", "phase", "layer_floor", "of_floor")
+    rows = [
+        [
+            str(one.steps), str(one.layers), str(one.kernels), f"{one.tokens:g}" if one.tokens is not None else "-",
+            show(one.layer_s, "s"), show(one.slowest_s, "s"), one.phase or "-",
+            show(one.floor_s, "s") if one.floor_s is not None else "-",
+            share(one.share_of_floor) if one.share_of_floor is not None else "-",
+        ]
+        for one in layers
+    ]  # fmt: skip
+    return headed("kernels", heads, rows, lang)
+
+
+def _said(found: Account, top: int, lang: str) -> Iterator[str]:
+    """Findings of the kernels that are shown, what is missing of them, and the notes."""
+    for kernel in found.kernels[:top]:
+        for finding in kernel.findings:
+            yield say("kernels.finding", lang, name=short(kernel.name), text=retold(finding, lang))
+    gone: dict[str, int] = {}
+    for kernel in found.kernels:
+        why = kernel.missing.get("bytes") or kernel.missing.get("flops")
+        if why is not None and kernel.regime != "launch":
+            gone[why] = gone.get(why, 0) + 1
+    for why, count in sorted(gone.items(), key=lambda one: -one[1])[:5]:
+        yield say("kernels.missing", lang, count=count, why=retold(why, lang))
+    for note in found.notes:
+        yield say("frame.note", lang, text=retold(note, lang))
+
+
+def short(name: str) -> str:
+    """The name of a kernel as a table has room for it: without what C++ puts around it. JSON keeps it whole."""
+    plain = _AROUND.sub("", " ".join(name.split()))
+    return plain if len(plain) <= NAME else plain[: NAME - 1] + "…"

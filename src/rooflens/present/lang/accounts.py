@@ -1,0 +1,167 @@
+"""Sentences about runs and their kernels that reach the screen as data: levers, findings, remedies, what changed."""
+
+from __future__ import annotations
+
+EN: dict[str, str] = {
+    # levers of a kernel
+    "retold.lever.launch": "replay it from a graph, or fuse it with its neighbours",
+    "retold.lever.link": "overlap it with compute, send fewer bits, or a faster link",
+    "retold.lever.unpack": "fuse it into the product that reads its result",
+    "retold.lever.vector": "let it run on matrix units: tf32 or 16 bit",
+    "retold.lever.weights": "a larger batch, or fewer bits of weights",
+    "retold.lever.cache": "fewer bits of the KV cache, or a kernel that reads it once a group of heads",
+    "retold.lever.moves": "fuse it with its neighbours: it moves activations",
+    "retold.lever.attend": "fewer bits of arithmetic, or attend to less (window, sparse)",
+    "retold.lever.bits": "fewer bits of arithmetic, or a faster chip",
+    "retold.lever.tuned": "a library kernel tuned for this shape (other tile, split-K), or a larger batch",
+    "retold.lever.flash": "a flash or split-KV kernel for this shape",
+    "retold.lever.rewrite": "fuse it, or rewrite it: it is far from its roof",
+    # findings
+    "retold.above.cached": "{share} of {roof} of {machine}: its {bytes} a call fit the last-level cache ({cache}), which served "
+    "some of them",
+    "retold.above.memory": "{share} of {roof} of {machine}: suspect data that stayed in a cache, fewer bytes moved than its "
+    "shapes say, or another machine",
+    "retold.above.link": "{share} of {roof} of {machine}: suspect reduction inside the switch, a faster link than the one "
+    "named, or another machine",
+    "retold.above.compute": "{share} of {roof} of {machine}: suspect a faster clock or math than the roof's, 2:4 sparsity, or "
+    "another machine",
+    # remedies of a run
+    "retold.remedy.graphs": "the device waits {time} ({share}) for the host and its launches: record the step once and replay "
+    "it as a CUDA graph, or compile it",
+    "retold.remedy.kernels": "{lever}: what those kernels took beyond their floors",
+    "retold.remedy.collectives": "collectives that nothing overlaps: overlap, or fewer devices a layer",
+    "retold.remedy.copies": "copies that nothing overlaps: keep it on the device, or pin",
+    # notes
+    "retold.no_timeline": "the file has no timeline: what was between the kernels is not known",
+    "retold.devices": "{count} devices: seconds are theirs added up; each alone is under devices",
+    "retold.rank_of": "rank {rank} of {world} of a job, alone",
+    "retold.rank": "rank {rank} of a job, alone",
+    "retold.training": "a training step: backward kernels are told apart by their operators (phase)",
+    "retold.above_roof": "{count} kernels are above their roof; each says what to suspect, and counts as all floor here",
+    "retold.launch_assumed": "launch-bound: under twice {time}, a small kernel on one H200; measure this machine",
+    "retold.stranger": "the file is of {chip}, the roofs are those of {machine}",
+    "retold.no_layers": "no stretch of kernels stands {count} times in a row, as the layers of {model} would",
+    "retold.which_math": "neither the kernel's name nor its operator says which math it is, so no compute roof applies",
+    # two runs
+    "retold.moved.before": "only in the run before",
+    "retold.moved.after": "only in the run after",
+    "retold.moved.place": "another kernel took the place of {name}",
+    "retold.moved.calls": "{before} calls became {after}",
+    "retold.moved.math": "its math went from {before} to {after}",
+    "retold.moved.flops": "{times} times the flops a call",
+    "retold.moved.bytes": "{times} times the bytes a call",
+    "retold.moved.shapes": "its shapes are others",
+    "retold.moved.clock": "its clock went from {before} GHz to {after} GHz",
+    "retold.moved.roof": "from {before} % to {after} % of its roof",
+    "retold.moved.time": "{times} times the time a call",
+    "retold.moved.unsaid": "why, its files do not say",
+    "retold.moved.kernels_only": "one of the files has no timeline: kernels are compared, not the run",
+    "retold.moved.machines": "roofs: {before} before, {after} after",
+    "retold.moved.steps": "{before} launches before and {after} after: are both of the same number of steps?",
+}
+
+ES: dict[str, str] = {
+    "retold.lever.launch": "repítelo desde un grafo, o fusiónalo con sus vecinos",
+    "retold.lever.link": "solápalo con el cómputo, envía menos bits, o un enlace más rápido",
+    "retold.lever.unpack": "fusiónalo con el producto que lee su resultado",
+    "retold.lever.vector": "que corra en unidades matriciales: tf32 o 16 bits",
+    "retold.lever.weights": "un lote mayor, o menos bits en los pesos",
+    "retold.lever.cache": "menos bits en la caché KV, o un kernel que la lea una vez por grupo de cabezas",
+    "retold.lever.moves": "fusiónalo con sus vecinos: mueve activaciones",
+    "retold.lever.attend": "menos bits de aritmética, o atender a menos (ventana, dispersa)",
+    "retold.lever.bits": "menos bits de aritmética, o un chip más rápido",
+    "retold.lever.tuned": "un kernel de biblioteca ajustado a esta forma (otra tesela, split-K), o un lote mayor",
+    "retold.lever.flash": "un kernel flash o split-KV para esta forma",
+    "retold.lever.rewrite": "fusiónalo o reescríbelo: está lejos de su techo",
+    "retold.above.cached": "{share} de {roof} de {machine}: sus {bytes} por llamada caben en la caché de último nivel ({cache}), "
+    "que sirvió una parte",
+    "retold.above.memory": "{share} de {roof} de {machine}: sospecha de datos que quedaron en una caché, menos bytes movidos de "
+    "los que dicen sus formas, u otra máquina",
+    "retold.above.link": "{share} de {roof} de {machine}: sospecha de reducción dentro del conmutador, un enlace más rápido que "
+    "el nombrado, u otra máquina",
+    "retold.above.compute": "{share} de {roof} de {machine}: sospecha de un reloj o una aritmética más rápidos que los del techo, "
+    "dispersión 2:4, u otra máquina",
+    "retold.remedy.graphs": "el dispositivo espera {time} ({share}) al anfitrión y sus lanzamientos: graba el paso una vez y "
+    "repítelo como grafo CUDA, o compílalo",
+    "retold.remedy.kernels": "{lever}: lo que esos kernels tardaron por encima de su suelo",
+    "retold.remedy.collectives": "colectivas que nada solapa: solápalas, o menos dispositivos por capa",
+    "retold.remedy.copies": "copias que nada solapa: deja los datos en el dispositivo, o usa memoria fijada",
+    "retold.no_timeline": "el archivo no tiene línea de tiempo: no se sabe qué hubo entre los kernels",
+    "retold.devices": "{count} dispositivos: los segundos son los suyos sumados; cada uno solo está en devices",
+    "retold.rank_of": "rango {rank} de {world} de un trabajo, solo",
+    "retold.rank": "rango {rank} de un trabajo, solo",
+    "retold.training": "un paso de entrenamiento: los kernels hacia atrás se distinguen por sus operadores (phase)",
+    "retold.above_roof": "{count} kernels están por encima de su techo; cada uno dice qué sospechar, y aquí cuenta todo como suelo",
+    "retold.launch_assumed": "limitado por lanzamiento: menos del doble de {time}, un kernel pequeño en una H200; mide esta máquina",
+    "retold.stranger": "el archivo es de {chip}, los techos son los de {machine}",
+    "retold.no_layers": "ningún tramo de kernels se repite {count} veces seguidas, como harían las capas de {model}",
+    "retold.which_math": "ni el nombre del kernel ni su operador dicen qué aritmética es, así que no hay techo de cómputo",
+    "retold.moved.before": "solo en la ejecución anterior",
+    "retold.moved.after": "solo en la ejecución posterior",
+    "retold.moved.place": "otro kernel ocupó el lugar de {name}",
+    "retold.moved.calls": "{before} llamadas pasaron a {after}",
+    "retold.moved.math": "su aritmética pasó de {before} a {after}",
+    "retold.moved.flops": "{times} veces los FLOP por llamada",
+    "retold.moved.bytes": "{times} veces los bytes por llamada",
+    "retold.moved.shapes": "sus formas son otras",
+    "retold.moved.clock": "su reloj pasó de {before} GHz a {after} GHz",
+    "retold.moved.roof": "de {before} % a {after} % de su techo",
+    "retold.moved.time": "{times} veces el tiempo por llamada",
+    "retold.moved.unsaid": "por qué, sus archivos no lo dicen",
+    "retold.moved.kernels_only": "uno de los archivos no tiene línea de tiempo: se comparan kernels, no la ejecución",
+    "retold.moved.machines": "techos: {before} antes, {after} después",
+    "retold.moved.steps": "{before} lanzamientos antes y {after} después: ¿son del mismo número de pasos?",
+}
+
+VI: dict[str, str] = {
+    "retold.lever.launch": "phát lại nó từ đồ thị, hoặc gộp nó với các kernel bên cạnh",
+    "retold.lever.link": "chồng nó với tính toán, gửi ít bit hơn, hoặc liên kết nhanh hơn",
+    "retold.lever.unpack": "gộp nó vào phép nhân đọc kết quả của nó",
+    "retold.lever.vector": "cho nó chạy trên đơn vị ma trận: tf32 hoặc 16 bit",
+    "retold.lever.weights": "batch lớn hơn, hoặc trọng số ít bit hơn",
+    "retold.lever.cache": "KV cache ít bit hơn, hoặc kernel đọc nó một lần cho mỗi nhóm head",
+    "retold.lever.moves": "gộp nó với các kernel bên cạnh: nó di chuyển activation",
+    "retold.lever.attend": "phép tính ít bit hơn, hoặc attend ít hơn (cửa sổ, thưa)",
+    "retold.lever.bits": "phép tính ít bit hơn, hoặc chip nhanh hơn",
+    "retold.lever.tuned": "kernel thư viện được tinh chỉnh cho kích thước này (tile khác, split-K), hoặc batch lớn hơn",
+    "retold.lever.flash": "kernel flash hoặc split-KV cho kích thước này",
+    "retold.lever.rewrite": "gộp nó, hoặc viết lại: nó ở xa trần của mình",
+    "retold.above.cached": "{share} của {roof} trên {machine}: {bytes} mỗi lần gọi vừa trong cache cấp cuối ({cache}), cache đã phục "
+    "vụ một phần",
+    "retold.above.memory": "{share} của {roof} trên {machine}: nghi dữ liệu ở lại trong cache, ít byte di chuyển hơn kích thước nói, "
+    "hoặc máy khác",
+    "retold.above.link": "{share} của {roof} trên {machine}: nghi phép gộp trong switch, liên kết nhanh hơn cái được nêu, hoặc máy "
+    "khác",
+    "retold.above.compute": "{share} của {roof} trên {machine}: nghi xung nhịp hoặc phép tính nhanh hơn của trần, thưa 2:4, hoặc máy "
+    "khác",
+    "retold.remedy.graphs": "thiết bị chờ {time} ({share}) máy chủ và các lần khởi chạy: ghi bước một lần rồi phát lại như CUDA "
+    "graph, hoặc biên dịch nó",
+    "retold.remedy.kernels": "{lever}: phần các kernel đó vượt quá sàn",
+    "retold.remedy.collectives": "phép tập thể không được chồng: chồng chúng, hoặc ít thiết bị hơn cho mỗi lớp",
+    "retold.remedy.copies": "sao chép không được chồng: giữ dữ liệu trên thiết bị, hoặc ghim bộ nhớ",
+    "retold.no_timeline": "tệp không có dòng thời gian: không biết giữa các kernel có gì",
+    "retold.devices": "{count} thiết bị: số giây là tổng của chúng; từng cái nằm trong devices",
+    "retold.rank_of": "rank {rank} trong {world} của một job, riêng nó",
+    "retold.rank": "rank {rank} của một job, riêng nó",
+    "retold.training": "một bước huấn luyện: kernel lan truyền ngược được phân biệt theo toán tử (phase)",
+    "retold.above_roof": "{count} kernel cao hơn trần; mỗi cái nói nên nghi điều gì, và ở đây tính hết là sàn",
+    "retold.launch_assumed": "bị giới hạn bởi khởi chạy: dưới hai lần {time}, một kernel nhỏ trên một H200; hãy đo máy này",
+    "retold.stranger": "tệp là của {chip}, các trần là của {machine}",
+    "retold.no_layers": "không đoạn kernel nào lặp {count} lần liên tiếp như các lớp của {model}",
+    "retold.which_math": "cả tên kernel lẫn toán tử đều không nói phép tính nào, nên không có trần tính toán",
+    "retold.moved.before": "chỉ có ở lần chạy trước",
+    "retold.moved.after": "chỉ có ở lần chạy sau",
+    "retold.moved.place": "kernel khác thay chỗ {name}",
+    "retold.moved.calls": "{before} lần gọi thành {after}",
+    "retold.moved.math": "phép tính của nó từ {before} sang {after}",
+    "retold.moved.flops": "gấp {times} lần FLOP mỗi lần gọi",
+    "retold.moved.bytes": "gấp {times} lần byte mỗi lần gọi",
+    "retold.moved.shapes": "kích thước của nó khác",
+    "retold.moved.clock": "xung nhịp của nó từ {before} GHz sang {after} GHz",
+    "retold.moved.roof": "từ {before} % đến {after} % của trần",
+    "retold.moved.time": "gấp {times} lần thời gian mỗi lần gọi",
+    "retold.moved.unsaid": "vì sao, tệp của nó không nói",
+    "retold.moved.kernels_only": "một trong các tệp không có dòng thời gian: so kernel, không so lần chạy",
+    "retold.moved.machines": "trần: {before} trước, {after} sau",
+    "retold.moved.steps": "{before} lần khởi chạy trước và {after} sau: cả hai có cùng số bước không?",
+}
