@@ -86,7 +86,9 @@ def compared(before: Account, after: Account, tolerance: float = TOLERANCE) -> C
     """What moved between two runs, and why. tolerance: how far a kernel's time may move and be called the same."""
     spans = before.devices and after.devices
     before_s, after_s = (a.attribution_s.whole_s if spans else a.time_s for a in (before, after))
-    moved = sorted(_moved(_summed(before.kernels), _summed(after.kernels), tolerance), key=lambda m: -abs(m.difference_s))
+    moved = sorted(
+        _moved(_summed(before.kernels), _summed(after.kernels), tolerance), key=lambda m: -abs(m.difference_s)
+    )
     return Comparison(
         before=before.where,
         after=after.where,
@@ -187,27 +189,42 @@ def _why(old: Summed, new: Summed, *, near: bool) -> Iterator[str]:
     """What changed about a kernel, the countable first; nothing where its time did not move."""
     if old.name != new.name:
         yield f"another kernel took the place of {old.name[:80]}"
-    if near and old.name == new.name:
+    elif near:
         return
     if old.calls != new.calls:
         yield f"{old.calls} calls became {new.calls}"
     if old.dtype != new.dtype and None not in (old.dtype, new.dtype):
         yield f"its math went from {old.dtype} to {new.dtype}"
+    yield from _why_work(old, new)
+    yield from _why_pace(old, new)
+
+
+def _why_work(old: Summed, new: Summed) -> Iterator[str]:
+    """Whether it does more or less."""
     for what in ("flops", "bytes"):
-        a, b = _each(old, what), _each(new, what)
-        if a and b and abs(b / a - 1) > TOLERANCE:
-            yield f"{b / a:.3g} times the {what} a call"
+        before, after = _each(old, what), _each(new, what)
+        if before and after and _apart(after, before):
+            yield f"{after / before:.3g} times the {what} a call"
     if old.shapes != new.shapes:
         yield "its shapes are others"
-    if old.clock_hz and new.clock_hz and abs(new.clock_hz / old.clock_hz - 1) > TOLERANCE:
+
+
+def _why_pace(old: Summed, new: Summed) -> Iterator[str]:
+    """Whether it does it faster or slower."""
+    if old.clock_hz and new.clock_hz and _apart(new.clock_hz, old.clock_hz):
         yield f"its clock went from {old.clock_hz / 1e9:.3g} GHz to {new.clock_hz / 1e9:.3g} GHz"
-    a, b = old.share_of_roof, new.share_of_roof
-    if a and b and abs(b / a - 1) > TOLERANCE:
-        yield f"from {percent(a)} to {percent(b)} of its roof"
-    elif (a is None or b is None) and old.calls and new.calls and old.time_s:
-        times = (new.time_s / new.calls) / (old.time_s / old.calls)
-        if abs(times - 1) > TOLERANCE:
-            yield f"{times:.3g} times the time a call; why, its files do not say"
+    before, after = old.share_of_roof, new.share_of_roof
+    if before and after:
+        if _apart(after, before):
+            yield f"from {percent(before)} to {percent(after)} of its roof"
+        return
+    times = (new.time_s / new.calls) / (old.time_s / old.calls) if old.time_s else 1.0
+    if _apart(times, 1.0):
+        yield f"{times:.3g} times the time a call; why, its files do not say"
+
+
+def _apart(one: float, other: float) -> bool:
+    return abs(one / other - 1) > TOLERANCE
 
 
 def _each(kernel: Summed, what: str) -> float | None:

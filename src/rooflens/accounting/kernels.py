@@ -17,12 +17,13 @@ from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.machines import at_clocks
 from rooflens.roofline.observed import Kernel
-from rooflens.roofline.place import regime
+from rooflens.roofline.place import BELOW_ROOF_SHARE, regime
 from rooflens.roofline.price import kind_of, times
 from rooflens.units import percent, show
 
 UNKNOWN_MATH = "unknown"
-SAID_SHARES = ("compute", "memory")  # what a profiler says itself of its two pairs of roofs
+SAID_SHARES = ("compute", "memory")  # what a profiler says itself of the two kinds of roofs
+LEVELS = {"dram": "main memory", "l2": "L2", "l1": "L1"}
 
 
 @record
@@ -53,12 +54,8 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
     """
     here = at_clocks(machine, kernel.clock_hz, kernel.peaks.get("memory"))
     work, time_s = _work(kernel, here), kernel.time_s or 0.0
-    floor_s, binding = work.floor_s, work.binding
-    if floor_s is not None:
-        share = floor_s / time_s if time_s else None
-        roof = _roof(binding or "", work, kernel, here)
-    else:
-        roof, share = _said(kernel)
+    roof, floor_s, bound = _nearest(kernel, work, here)
+    share = floor_s / time_s if floor_s is not None and time_s else None
     flops = kernel.total_flops
     peak = _peak(here, work.main, work.unit)
     found = Judged(
@@ -80,14 +77,14 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
         floor_s=floor_s,
         attainable_flops_per_s=work.main_flops / floor_s if floor_s and work.main_flops else None,
         share_of_peak=work.main_flops / time_s / peak if peak and time_s else None,
-        regime=_regime(kernel, binding, floor_s, share, launch_s * kernel.calls, roof),
+        regime=_regime(bound, floor_s, launch_s * kernel.calls, time_s),
         clock_hz=kernel.clock_hz,
         operator=kernel.operator.name if kernel.operator else None,
         shapes=kernel.operator.shapes if kernel.operator else (),
         family=kernel.family,
         phase=kernel.operator.phase if kernel.operator else None,
         device=kernel.device,
-        findings=tuple(_findings(kernel, share, roof, floor_s, here)),
+        findings=tuple(_findings(kernel, share, roof, here)),
         notes=kernel.notes,
         missing={**kernel.missing, **work.missing},
     )
@@ -116,12 +113,10 @@ def _work(kernel: Kernel, machine: Machine) -> Work:
     if UNKNOWN_MATH in (kernel.flops or {}):
         gone["flops"] = "neither the kernel's name nor its operator says which math it is, so no compute roof applies"
     seconds = {m: out[f"compute:{m}"] for m in matrix if f"compute:{m}" in out}
-    if sum(seconds.values()) >= out.get("vector", 0.0) and seconds:
-        main = max(seconds, key=lambda m: seconds[m])
-        return Work(out, main, sum(matrix.values()), "matrix", gone)
+    if seconds and sum(seconds.values()) >= out.get("vector", 0.0):
+        return Work(out, max(seconds, key=lambda m: seconds[m]), sum(matrix.values()), "matrix", gone)
     if by_format:
-        main = max(by_format, key=lambda m: by_format[m])
-        return Work(out, main, sum(vector.values()), "vector", gone)
+        return Work(out, max(by_format, key=lambda m: by_format[m]), sum(vector.values()), "vector", gone)
     return Work(out, None, 0.0, "", gone)
 
 
@@ -143,7 +138,7 @@ def _costs(kernel: Kernel, matrix: Mapping[str, float]) -> Iterator[tuple[str, C
 
 def _by_math(kernel: Kernel, machine: Machine) -> tuple[dict[str, float], dict[str, float]]:
     """FLOPs by roof: accumulation in 16 bit has one of its own where the machine knows it."""
-    matrix = {}
+    matrix: dict[str, float] = {}
     for math, flops in (kernel.flops or {}).items():
         narrow = f"{math}_acc16"
         own = narrow if kernel.accumulate == "fp16" and machine.has(narrow) else math
@@ -182,34 +177,52 @@ def _slope(kernel: Kernel, machine: Machine) -> Ceiling:
     return machine.memory("copy" if copied else "read")
 
 
+def _nearest(kernel: Kernel, work: Work, machine: Machine) -> tuple[str | None, float | None, str | None]:
+    """The roof that the kernel is nearest to, what it asks in seconds, and which kind of resource that is.
+
+    The profiler's own word (caches, integer and special units) where nothing was counted, or where that is over half of
+    its roof while what was counted is under half of ours.
+    """
+    time_s, floor_s, binding = kernel.time_s or 0.0, work.floor_s, work.binding
+    said, share = _said(kernel)
+    unseen = floor_s is None or (
+        floor_s < BELOW_ROOF_SHARE * time_s and share is not None and share >= BELOW_ROOF_SHARE
+    )
+    if said is not None and share is not None and unseen:
+        return _detail(kernel, said), share * time_s, said
+    if binding is None:
+        return None, None, None
+    return _roof(binding, work, kernel, machine), floor_s, kind_of(binding)
+
+
 def _said(kernel: Kernel) -> tuple[str | None, float | None]:
-    """The roof that the profiler itself says the kernel is nearest to, and how near."""
+    """The kind of roof that the profiler itself says the kernel is nearest to, and how near."""
     found = {name: kernel.shares[name] for name in SAID_SHARES if name in kernel.shares}
     if not found:
         return None, None
-    roof = max(found, key=lambda name: found[name])
-    return roof, found[roof]
+    kind = max(found, key=lambda name: found[name])
+    return kind, found[kind]
 
 
-def _regime(
-    kernel: Kernel, binding: str | None, floor_s: float | None, share: float | None, launch_s: float, roof: str | None
-) -> str | None:
-    time_s = kernel.time_s or 0.0
+def _detail(kernel: Kernel, kind: str) -> str:
+    """`profiler: L2`: the level that is nearest to its peak, of those that make the profiler's figure for memory."""
+    levels = {name: kernel.shares[name] for name in LEVELS if name in kernel.shares} if kind == "memory" else {}
+    nearest = max(levels, key=lambda name: levels[name], default=None)
+    return f"profiler: {LEVELS[nearest] if nearest else kind}"
+
+
+def _regime(bound: str | None, floor_s: float | None, launch_s: float, time_s: float) -> str | None:
+    """The regime; where no roof is known, launch or nothing."""
     if not time_s:
         return None
-    if floor_s is not None and binding is not None:
-        return regime(kind_of(binding), floor_s, launch_s, time_s)
-    if share is not None and roof is not None:
-        return regime(roof, share * time_s, launch_s, time_s)
-    started = regime("", time_s, launch_s, time_s)
-    return started or None
+    if floor_s is not None and bound is not None:
+        return regime(bound, floor_s, launch_s, time_s)
+    return regime("", time_s, launch_s, time_s) or None
 
 
-def _findings(
-    kernel: Kernel, share: float | None, roof: str | None, floor_s: float | None, machine: Machine
-) -> Iterator[str]:
+def _findings(kernel: Kernel, share: float | None, roof: str | None, machine: Machine) -> Iterator[str]:
     """Ratios above 1, said with what to suspect and never clipped."""
-    if share is None or share <= 1.0 or floor_s is None or roof is None:
+    if share is None or share <= 1.0 or roof is None:
         return
     each = (kernel.bytes or 0.0) / kernel.calls
     above = f"{percent(share)} of {roof} of {machine.name}"

@@ -1,21 +1,25 @@
 """The layers of a model found again in the order of a trace's kernels: each layer's time against its floor.
 
-A layer is a stretch of kernels that repeats as often as the model has layers. It is found by a kernel that stands at
-equal distances so many times; the stretch then reaches as far back as the repetition does.
+A layer is a stretch of kernels that repeats as often as the model has layers, with two products or more in it and none
+of the vocabulary. It is found by a kernel that stands at equal distances so many times; the stretch then reaches as far
+back as the repetition does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from rooflens.accounting.record import Layered
 from rooflens.records import record, replace
-from rooflens.roofline.observed import Observed, Timeline
+from rooflens.roofline.observed import Kernel, Observed, Timeline
 from rooflens.roofline.price import StepPrice
 from rooflens.samples import median
 from rooflens.workload import Operator
 
 MOST_ANCHORS = 200  # names tried, the rarest first
+LEAST_PRODUCTS = 2
 
 
 @record
@@ -27,16 +31,17 @@ class Stretch:
     layers_s: tuple[float, ...]
 
 
-def layered(seen: Observed, layers: int, width: float) -> list[Layered]:
+def layered(seen: Observed, layers: int, width: float, vocabulary: float) -> list[Layered]:
     """The steps of a trace by the kernels of their layers, those of most time first; empty where none repeats so often.
 
-    layers: of the model; width: D, by which shapes tell the number of tokens.
+    layers: of the model. width: D, by which shapes tell the number of tokens. vocabulary: V, which no layer has.
     """
     found: list[Layered] = []
     for line in seen.timelines:
         alike: dict[tuple[str, ...], list[Stretch]] = {}
         names = [seen.kernels[i].name for i in line.order]
-        for stretch in stretches(names, line.order_s, layers):
+        could_be = partial(_is_layer, [seen.kernels[i] for i in line.order], vocabulary)
+        for stretch in stretches(names, line.order_s, layers, could_be):
             pattern = tuple(names[stretch.begin : stretch.begin + stretch.kernels])
             alike.setdefault(pattern, []).append(stretch)
         found += [_layered(seen, line, pattern, steps, layers, width) for pattern, steps in alike.items()]
@@ -50,23 +55,27 @@ def set_against(one: Layered, phase: str, operators: Sequence[Operator], price: 
     return replace(one, phase=phase, floor_s=floor_s, share_of_floor=floor_s / one.layer_s if one.layer_s else None)
 
 
-def stretches(names: Sequence[str], times_s: Sequence[float], layers: int) -> Iterator[Stretch]:
-    """Every place where a stretch of kernels stands `layers` times in a row, in order."""
+def stretches(
+    names: Sequence[str], times_s: Sequence[float], layers: int, is_layer: Callable[[int, int], bool]
+) -> Iterator[Stretch]:
+    """Every place where a stretch of kernels stands `layers` times in a row, the shortest stretches first.
+
+    is_layer(begin, end): whether the kernels of the first one could be a layer.
+    """
     numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
     order = [numbers[name] for name in names]
     where: dict[int, list[int]] = {}
     for at, number in enumerate(order):
         where.setdefault(number, []).append(at)
     anchors = sorted((places for places in where.values() if len(places) >= layers > 1), key=len)
+    found = {(period, first) for places in anchors[:MOST_ANCHORS] for first, period in _equal_steps(places, layers)}
     taken: list[tuple[int, int]] = []
-    for places in anchors[:MOST_ANCHORS]:
-        for first, period in _equal_steps(places, layers):
-            begin = _begin(order, first, period)
-            end = begin + period * layers
-            if end > len(order) or any(begin < b and a < end for a, b in taken):
-                continue
-            if any(order[i] != order[i + period] for i in range(begin, end - period)):
-                continue
+    for period, first in sorted(found):
+        begin = _begin(order, first, period)
+        end = begin + period * layers
+        if end > len(order) or any(begin < b and a < end for a, b in taken):
+            continue
+        if order[begin : end - period] == order[begin + period : end] and is_layer(begin, begin + period):
             taken.append((begin, end))
             sums = tuple(sum(times_s[begin + k * period : begin + (k + 1) * period]) for k in range(layers))
             yield Stretch(begin, period, sums)
@@ -104,17 +113,25 @@ def _layered(
         layer_s=median(every),
         slowest_s=max(every),
         names=pattern,
-        tokens=next((t for i in kernels if (t := _tokens(seen.kernels[i].operator, width)) is not None), None),
+        tokens=next((t for i in kernels if (t := _tokens(seen.kernels[i], width)) is not None), None),
     )
 
 
-def _tokens(operator: object, width: float) -> float | None:
+def _is_layer(order: Sequence[Kernel], vocabulary: float, begin: int, end: int) -> bool:
+    """Whether these could be a layer: two products or more, and no size that is the vocabulary's."""
+    kernels = order[begin:end]
+    products = sum(kernel.family == "gemm" for kernel in kernels)
+    return products >= LEAST_PRODUCTS and not any(_has(k.operator.shapes, vocabulary) for k in kernels if k.operator)
+
+
+def _has(shapes: object, size: float) -> bool:
+    return any(_has(one, size) for one in shapes) if isinstance(shapes, tuple) else shapes == size
+
+
+def _tokens(kernel: Kernel, width: float) -> float | None:
     """New tokens of a step, from the first operand of a product: its values over the width of the model."""
-    shapes = getattr(operator, "shapes", ())
+    shapes = kernel.operator.shapes if kernel.operator and kernel.family == "gemm" else ()
     first = next((shape for shape in shapes if isinstance(shape, tuple) and len(shape) >= 2), None)
     if first is None or first[-1] != width or not all(isinstance(size, int) for size in first):
         return None
-    count = 1.0
-    for size in first[:-1]:
-        count *= size
-    return count
+    return math.prod(float(size) for size in first[:-1])

@@ -1,4 +1,7 @@
-"""What would help one kernel: a table of (regime, kind of kernel), first match wins."""
+"""What would help one kernel: a table of (regime, kind of kernel), first match wins.
+
+ANY: in every regime, and where none is known.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from rooflens.accounting.record import Judged
 from rooflens.records import replace
 
 Fits = Callable[[Judged], bool]
+ANY = "any"
+UNPACKING = "fuse it into the product that reads its result"
 
 
 def _gemm(kernel: Judged) -> bool:
@@ -23,8 +28,11 @@ def _vector_product(kernel: Judged) -> bool:
 
 
 def _unpacking(kernel: Judged) -> bool:
-    name = kernel.name.lower()
-    return "dequant" in name or "convert" in name and kernel.family == "other"
+    return "dequant" in kernel.name.lower()
+
+
+def _collective(kernel: Judged) -> bool:
+    return kernel.family == "collective"
 
 
 def _any(_: Judged) -> bool:
@@ -32,10 +40,11 @@ def _any(_: Judged) -> bool:
 
 
 LEVERS: tuple[tuple[str, Fits, str], ...] = (
+    (ANY, _unpacking, UNPACKING),
+    ("launch", _collective, "larger messages and fewer of them, or overlap it with compute"),
+    ("below-roof", _collective, "larger messages and fewer of them, or overlap it with compute"),
     ("launch", _any, "replay it from a graph, or fuse it with its neighbours"),
     ("link", _any, "overlap it with compute, send fewer bits, or a faster link"),
-    ("memory", _unpacking, "fuse it into the product that reads its result"),
-    ("below-roof", _unpacking, "fuse it into the product that reads its result"),
     ("below-roof", _vector_product, "let it run on matrix units: tf32 or 16 bit"),
     ("compute", _vector_product, "let it run on matrix units: tf32 or 16 bit"),
     ("memory", _gemm, "a larger batch, or fewer bits of weights"),
@@ -50,6 +59,6 @@ LEVERS: tuple[tuple[str, Fits, str], ...] = (
 
 
 def lever(kernel: Judged) -> Judged:
-    """The kernel with the lever that its regime and kind ask for; without one where the regime is not known."""
-    found = next((said for regime, fits, said in LEVERS if kernel.regime == regime and fits(kernel)), None)
+    """The kernel with the lever that its regime and kind ask for; without one where neither says what would help."""
+    found = next((said for regime, fits, said in LEVERS if regime in (ANY, kernel.regime) and fits(kernel)), None)
     return replace(kernel, lever=found)

@@ -9,12 +9,12 @@ from rooflens.roofline.observed import Origin
 
 SCHEMA = "rooflens/kernels/1"
 CONVENTIONS: Mapping[str, str] = {
-    "flops": "of all calls together; a multiply-add is 2; counted ones hold the padding of tiles, those from shapes do not",
+    "flops": "of all calls; a multiply-add is 2; counted ones hold the padding of tiles, those from shapes do not",
     "bytes": "to and from main memory, of all calls; from shapes: every operand and result once, whatever a cache kept",
-    "roof": "the resource whose demand over rate takes longest, at the clocks that the kernel ran at where they are known",
+    "roof": "the resource whose demand over rate takes longest, at the clocks that the kernel ran at where known",
     "share_of_roof": "floor over measured time; of kernels without FLOPs and bytes, what the profiler says itself",
-    "attribution_s": "floor + inefficiency + unknown + collectives + copies + launch + host_idle + unseen_idle = the whole",
-    "not_counted": "padding and retries in what comes from shapes; kernels that overlap share the time they ran together",
+    "attribution_s": "its parts add up to the whole; kernels that overlap share the time they ran together",
+    "not_counted": "padding and retries in what comes from shapes",
 }
 
 
@@ -22,10 +22,11 @@ CONVENTIONS: Mapping[str, str] = {
 class Judged:
     """Calls of one kernel under the roof that applies. Times, flops and bytes are of all calls together.
 
-    roof: the ceiling's id ("compute/matrix/bf16", "memory/main", "link/nvlink"), or the profiler's own ("compute",
-    "memory") where FLOPs and bytes are not known. share_of_roof = floor_s / time_s. regime absent: nobody can tell.
-    flops_per_s, bytes_per_s: achieved. clock_hz: of the roof, where the file says it. lever: what would help it.
-    findings: ratios above 1 and what to suspect. missing: why a field is absent, and what to collect.
+    roof: the ceiling's id ("compute/matrix/bf16", "memory/main", "link/nvlink"), or "profiler: L2" where the profiler
+    itself says what the kernel is nearest to and its FLOPs and bytes do not. share_of_roof = floor_s / time_s. regime
+    absent: nobody can tell. flops_per_s, bytes_per_s: achieved. clock_hz: of the roof, where the file says it. lever:
+    what would help it. findings: ratios above 1 and what to suspect. missing: why a field is absent, and what to
+    collect.
     """
 
     name: str
@@ -117,7 +118,8 @@ class Layered:
     """Steps whose layers are alike. tokens: new ones of a step, where shapes say; else absent.
 
     layer_s: median over layers and steps, slowest_s beside it. floor_s: of a layer of the model at this step, the mean
-    of all its layers; absent where the step is not known. share_of_floor = floor_s / layer_s. names: the kernels of a layer in order.
+    of all its layers; absent where the step is not known. share_of_floor = floor_s / layer_s. names: the kernels of a
+    layer in order.
     """
 
     steps: int
@@ -136,10 +138,11 @@ class Layered:
 class Account:
     """Where the time of one file went.
 
-    time_s: all kernels added up, as the file has it. known_share: of that time, FLOPs and bytes are known. mfu, mbu: of
-    the whole span, what is known counted (a lower bound where known_share is under 1), of the dense peak of the main
-    math and of the read bandwidth. bound: "host" where most of the span is gaps that wait for the host, "idle" where
-    the file does not say for what, else the regime that holds the largest part of the kernels' time.
+    time_s: all kernels added up, as the file has it. known_share: of that time, FLOPs and bytes are known. mfu: FLOPs
+    of every math over its own dense peak, over the span; mbu: bytes over the read bandwidth, over the span; both lower
+    bounds where known_share is under 1. main_math: the one of most FLOPs. bound: "host" where most of the span is gaps
+    that wait for the host, "idle" where the file does not say for what, else the regime that holds the largest part of
+    the kernels' time.
     """
 
     _repr_html_ = html

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rooflens.accounting.kernels import judged
+from rooflens.accounting.lever import UNPACKING
 from rooflens.accounting.record import CONVENTIONS, Account, Attribution, Judged, OnDevice, Remedy
 from rooflens.arrays import maximum
 from rooflens.errors import NoPath
@@ -46,7 +47,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
         conventions={**CONVENTIONS, "peaks": machine.peak_basis},
         devices=devices,
         remedies=tuple(sorted(_remedies(attribution, kernels), key=lambda r: -r.saves_s)),
-        mfu=_mfu(kernels, machine, span_s),
+        mfu=_mfu(kernels, span_s),
         mbu=_mbu(kernels, machine, span_s),
         main_math=math,
         rank=seen.rank,
@@ -111,10 +112,8 @@ def _split(kernels: Iterable[Judged]) -> tuple[float, float, float]:
 
 
 def _floor_s(kernel: Judged) -> float | None:
-    """What the roof asks of it, at most the time it took; the profiler's own share where nothing was counted."""
-    if kernel.floor_s is not None:
-        return min(kernel.floor_s, kernel.time_s)
-    return None if kernel.share_of_roof is None else min(kernel.share_of_roof, 1.0) * kernel.time_s
+    """What the roof asks of it, at most the time it took."""
+    return None if kernel.floor_s is None else min(kernel.floor_s, kernel.time_s)
 
 
 def _total(parts: Sequence[Attribution]) -> Attribution:
@@ -124,13 +123,15 @@ def _total(parts: Sequence[Attribution]) -> Attribution:
         each = [getattr(one, name) for one in parts]
         return None if any(value is None for value in each) else sum(each)
 
-    names = ("launch", "host_idle", "unseen_idle", "copies")
-    sums = [sum(getattr(one, name) for one in parts) for name in ("floor", "inefficiency", "unknown", "collectives")]
-    return Attribution(*sums, **{name: added(name) for name in names})
+    floor, beyond, unknown, talking = (
+        sum(getattr(one, name) for one in parts) for name in ("floor", "inefficiency", "unknown", "collectives")
+    )
+    waiting = (added(name) for name in ("launch", "host_idle", "unseen_idle", "copies"))
+    return Attribution(floor, beyond, unknown, talking, *waiting)
 
 
 def _bound(attribution: Attribution, kernels: Sequence[Judged]) -> str | None:
-    """host or idle where most of the time is gaps, else the regime of the kernels that hold the most time."""
+    """The host, or idle, where most of the time is gaps, else the regime of the kernels that hold the most time."""
     if _waiting_s(attribution) > MOST_OF_SPAN * attribution.whole_s:
         return HOST
     if (attribution.unseen_idle or 0.0) > MOST_OF_SPAN * attribution.whole_s:
@@ -151,21 +152,15 @@ def _main_math(kernels: Sequence[Judged]) -> str | None:
     """The math that most FLOPs are done in."""
     by: dict[str, float] = {}
     for kernel in kernels:
-        if kernel.dtype is not None and kernel.flops:
+        if kernel.dtype is not None and kernel.flops and kernel.share_of_peak is not None:
             by[kernel.dtype] = by.get(kernel.dtype, 0.0) + kernel.flops
     return max(by, key=lambda math: by[math], default=None)
 
 
-def _mfu(kernels: Sequence[Judged], machine: Machine, span_s: float) -> float | None:
-    """FLOPs that are known over the span, of the dense peak of the math that most of them are in."""
-    math = _main_math(kernels)
-    if math is None or not span_s:
-        return None
-    try:
-        peak = machine.compute(math).floor_value
-    except NoPath:
-        return None
-    return sum(kernel.flops or 0.0 for kernel in kernels) / span_s / peak
+def _mfu(kernels: Sequence[Judged], span_s: float) -> float | None:
+    """FLOPs that are known, each math over its own dense peak, over the span."""
+    at_peak_s = [kernel.share_of_peak * kernel.time_s for kernel in kernels if kernel.share_of_peak is not None]
+    return sum(at_peak_s) / span_s if at_peak_s and span_s else None
 
 
 def _mbu(kernels: Sequence[Judged], machine: Machine, span_s: float) -> float | None:
@@ -194,17 +189,24 @@ def _remedies(attribution: Attribution, kernels: Sequence[Judged]) -> Iterator[R
         f"the device waits {show(waiting, 's', 3)} ({percent(waiting / whole) if whole else '-'}) for the host and its "
         "launches: record the step once and replay it as a CUDA graph, or compile it",
     )
-    beyond: dict[str, float] = {}
-    for kernel in kernels:
-        floor = _floor_s(kernel)
-        if kernel.lever is not None and floor is not None:
-            beyond[kernel.lever] = beyond.get(kernel.lever, 0.0) + kernel.time_s - floor
-    for said, seconds in beyond.items():
+    for said, seconds in _beyond(kernels).items():
         yield from remedy("kernels", seconds, f"{said}: what those kernels took beyond their floors")
     yield from remedy(
         "collectives", attribution.collectives, "collectives that nothing overlaps: overlap, or fewer devices a layer"
     )
-    yield from remedy("copies", attribution.copies or 0.0, "copies that nothing overlaps: keep it on the device, or pin")
+    yield from remedy(
+        "copies", attribution.copies or 0.0, "copies that nothing overlaps: keep it on the device, or pin"
+    )
+
+
+def _beyond(kernels: Sequence[Judged]) -> dict[str, float]:
+    """Seconds beyond the floor by lever; all of a kernel that unpacks weights. Collectives have a part of their own."""
+    beyond: dict[str, float] = {}
+    for kernel in kernels:
+        floor = 0.0 if kernel.lever == UNPACKING else _floor_s(kernel)
+        if kernel.lever is not None and floor is not None and kernel.family != "collective":
+            beyond[kernel.lever] = beyond.get(kernel.lever, 0.0) + kernel.time_s - floor
+    return beyond
 
 
 def _notes(seen: Observed, kernels: Sequence[Judged]) -> Iterator[str]:

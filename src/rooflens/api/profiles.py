@@ -32,7 +32,7 @@ class Read:
 def kernels(file: str | Path, on: str | Machine | None = None, *, model: str | None = None, **asked: Any) -> Account:
     """Where the time of a profiler's file went: each kernel under the roof that applies, and what ran none.
 
-    on: a machine as everywhere; None: the device that the file itself names, where that is exactly one of the catalogue.
+    on: a machine as everywhere; None: the device that the file itself names, where that is one of the catalogue.
     model: whose layers are looked for in the order of the kernels; `asked` are fields of api.Question for their floors.
     Raises BadFile for a file that no reader knows, RooflensError where it names no device and `on` is not given.
     """
@@ -75,7 +75,7 @@ def there(seen: Observed, on: str | Machine | None) -> Machine:
     if len(named) != 1:
         what = "no device" if not named else "several devices"
         raise RooflensError(f"{seen.where} names {what}; say whose roofs apply with --on MACHINE")
-    (name, memory_bytes), = named.items()
+    ((name, memory_bytes),) = named.items()
     try:
         return api.machine(accelerator(name, memory_bytes).id)
     except Unknown as why:
@@ -86,7 +86,7 @@ def _with_layers(found: Account, seen: Observed, machine: Machine, question: api
     """The account with the model's layers; a note where none were found."""
     built = api.model(question.what, question.attention, fused=question.fused)
     layers, batch = int(built.letters["L"]), question.batch
-    steps = layered(seen, layers, float(built.letters["D"]))
+    steps = layered(seen, layers, float(built.letters["D"]), float(built.letters["V"]))
     if not steps:
         why = f"no stretch of kernels stands {layers} times in a row, as the layers of {built.name} would"
         return replace(found, notes=(*found.notes, why))
@@ -97,7 +97,7 @@ def _floored(one: Layered, layers: int, batch: float, machine: Machine, question
     """One kind of step with its floor: decode where it has a token a sequence, else the prefill of so many."""
     step = question
     if one.tokens is not None and one.tokens != batch:
-        if one.tokens % batch or question.context is not None and question.phase == "decode":
+        if one.tokens % batch or one.tokens < batch:
             return one  # a step of another batch than the one that was named: nobody knows its floor
         step = replace(question, phase="prefill", prompt=one.tokens / batch, context=None, output=None)
     elif one.tokens is not None:
@@ -113,16 +113,12 @@ def _account(seen: Observed, machine: Machine) -> Account:
             f"{seen.where}: {'; '.join(seen.warnings) or 'no kernels are in it'}"
             + ("; it holds results of a benchmark: rooflens bench" if seen.points else "")
         )
-    launch_s, notes = _launch(seen, machine)
-    return account(seen, machine, launch_s, (*_strangers(seen, machine), *notes))
-
-
-def _launch(seen: Observed, machine: Machine) -> tuple[float, tuple[str, ...]]:
-    """What starting a kernel costs the device: measured on it, else what it was on the one that we measured."""
-    if machine.launch_s():
-        return machine.launch_s(), ()
-    assumed_s = stack().kernel_s
-    return assumed_s, (f"launch-bound: under twice {show(assumed_s, 's')}, a small kernel on one H200; measure this machine",)
+    assumed_s = 0.0 if machine.launch_s() else stack().kernel_s
+    found = account(seen, machine, machine.launch_s() or assumed_s, tuple(_strangers(seen, machine)))
+    if assumed_s and any(kernel.regime == "launch" for kernel in found.kernels):
+        said = f"launch-bound: under twice {show(assumed_s, 's')}, a small kernel on one H200; measure this machine"
+        found = replace(found, notes=(*found.notes, said))
+    return found
 
 
 def _strangers(seen: Observed, machine: Machine) -> Iterator[str]:
@@ -136,4 +132,3 @@ def _strangers(seen: Observed, machine: Machine) -> Iterator[str]:
             continue
         if own.name and own.name not in machine.title and own.id != machine.name:
             yield f"the file is of {own.name}, the roofs are those of {machine.title}"
-

@@ -110,8 +110,9 @@ class StackConstants:
     """What a plain stack adds to a machine's own figures.
 
     small_times: a small kernel between products, which waits for the one before to drain and fills the machine again,
-    over one in a chain of its like (ceiling launch/kernel). kernel_s: what a small library kernel takes in a graph on one
-    H200 (experiments/h200), which stands for GPUs whose launch cost nobody measured. decode, prefill: measured over estimated.
+    over one in a chain of its like (ceiling launch/kernel). kernel_s: what a small library kernel takes in a graph on
+    one H200 (experiments/h200), which stands for GPUs whose launch cost nobody measured. decode, prefill: measured over
+    estimated.
     """
 
     date: str

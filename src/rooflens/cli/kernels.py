@@ -58,13 +58,13 @@ def command(
     """
     limits = [_limit(text) for text in fail_below]
     if files[0] == COMPARE and not Path(COMPARE).exists():
-        _compare(files[1:], on, tolerance, top, out, lang, as_json=as_json)
         if model or plot or limits:
             raise RooflensError("compare takes --on, --tolerance, --top, --out and --json; the rest is of one run")
+        _compare(files[1:], on, tolerance, top, out, lang, as_json=as_json)
         return
     if tolerance is not None:
         raise RooflensError("--tolerance is of two runs: rooflens kernels compare BEFORE AFTER")
-    asked = {"model": model, "batch": batch, "context": context, **formats} if model else {}
+    asked: dict[str, Any] = {"model": model, "batch": batch, "context": context, **formats} if model else {}
     _only_with_model(model, batch, context, formats)
     every = [read(file, on, **asked) for file in files]
     found = [one.account for one in every]

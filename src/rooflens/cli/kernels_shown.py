@@ -14,7 +14,9 @@ from rooflens.units import show
 
 NAME = 44
 BAR = 40
-_AROUND = re.compile(r"^(void|auto|static)\s+|\b(?:at::native|at::cuda|at|cutlass|cub|thrust|std)::|\(anonymous namespace\)::")
+_AROUND = re.compile(
+    r"^(?:void|static)\s+|\b(?:at::native|at::cuda|at|cutlass|cub|thrust|std)::|\(anonymous namespace\)::"
+)
 
 
 def shown(found: Account, top: int, lang: str) -> str:
@@ -135,9 +137,14 @@ def _helping(found: Account, lang: str) -> Iterator[str]:
         yield say("kernels.remedies", lang)
     for remedy in found.remedies:
         yield say(
-            "kernels.remedy", lang, saves=show(remedy.saves_s, "s", 3), gain=f"{remedy.gain:.3g}",
+            "kernels.remedy", lang, saves=show(remedy.saves_s, "s", 3), gain=times(remedy.gain),
             why=retold(remedy.why, lang),
         )  # fmt: skip
+
+
+def times(ratio: float) -> str:
+    """ "1.83", "306", "4,190": three digits, and no exponent."""
+    return f"{ratio:.3g}" if ratio < 999.5 else f"{ratio:,.0f}"
 
 
 def _layers(layers: Sequence[Layered], lang: str) -> str:

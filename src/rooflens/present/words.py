@@ -19,8 +19,8 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "curves": ("curves",), "diff": ("diff",), "fit": ("fit",), "frame": ("frame",), "gain": ("gains",),
     "kernels": ("profiles",),
     "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
-    "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"),
-    "retold": ("retold", "doubts", "claims", "kernels", "accounts"), "trend": ("trend",),
+    "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
+    "retold": ("accounts", "retold", "doubts", "claims", "kernels"), "trend": ("trend",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 

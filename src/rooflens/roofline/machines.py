@@ -47,21 +47,24 @@ def from_accelerator(chip: Accelerator) -> Machine:
 def at_clocks(machine: Machine, clock_hz: float | None, memory_bytes_per_s: float | None = None) -> Machine:
     """`machine` as it was while its units ran at `clock_hz`: compute roofs scale with the clock they are stated at.
 
-    memory_bytes_per_s: the peak of its memory at the clock of the run; it replaces a datasheet's figure, and no measured
-    one. A roof whose own clock is not known stays as it is.
+    memory_bytes_per_s: the peak of its memory at the clock of the run; it replaces the figure of a datasheet, never one
+    that was measured. A roof whose own clock is not known stays as it is.
     """
     if not clock_hz and not memory_bytes_per_s:
         return machine
-    found = []
-    for c in machine.ceilings:
-        stated = c.clock_hz or machine.clock_hz
-        if c.kind == "compute" and clock_hz and stated and c.value:
-            times = clock_hz / stated
-            c = replace(c, value=c.value * times, best=None if c.best is None else c.best * times, clock_hz=clock_hz)
-        elif c.kind == "memory" and c.level == "main" and c.origin != "measured" and memory_bytes_per_s:
-            c = replace(c, value=memory_bytes_per_s, best=None, note="at the memory clock of the run")
-        found.append(c)
-    return replace(machine, ceilings=tuple(found))
+    return replace(
+        machine,
+        ceilings=tuple(_at(c, clock_hz, c.clock_hz or machine.clock_hz, memory_bytes_per_s) for c in machine.ceilings),
+    )
+
+
+def _at(c: Ceiling, clock_hz: float | None, stated_hz: float | None, memory_bytes_per_s: float | None) -> Ceiling:
+    if c.kind == "compute" and clock_hz and stated_hz and c.value:
+        times = clock_hz / stated_hz
+        return replace(c, value=c.value * times, best=None if c.best is None else c.best * times, clock_hz=clock_hz)
+    if c.kind == "memory" and c.level == "main" and c.origin != "measured" and memory_bytes_per_s:
+        return replace(c, value=memory_bytes_per_s, best=None, note="at the memory clock of the run")
+    return c
 
 
 def _family(chip: Accelerator) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 EN: dict[str, str] = {
     # levers of a kernel
     "retold.lever.launch": "replay it from a graph, or fuse it with its neighbours",
+    "retold.lever.messages": "larger messages and fewer of them, or overlap it with compute",
     "retold.lever.link": "overlap it with compute, send fewer bits, or a faster link",
     "retold.lever.unpack": "fuse it into the product that reads its result",
     "retold.lever.vector": "let it run on matrix units: tf32 or 16 bit",
@@ -33,7 +34,7 @@ EN: dict[str, str] = {
     "retold.remedy.copies": "copies that nothing overlaps: keep it on the device, or pin",
     # notes
     "retold.no_timeline": "the file has no timeline: what was between the kernels is not known",
-    "retold.devices": "{count} devices: seconds are theirs added up; each alone is under devices",
+    "retold.several_devices": "{count} devices: seconds are theirs added up; each alone is under devices",
     "retold.rank_of": "rank {rank} of {world} of a job, alone",
     "retold.rank": "rank {rank} of a job, alone",
     "retold.training": "a training step: backward kernels are told apart by their operators (phase)",
@@ -62,6 +63,7 @@ EN: dict[str, str] = {
 
 ES: dict[str, str] = {
     "retold.lever.launch": "repítelo desde un grafo, o fusiónalo con sus vecinos",
+    "retold.lever.messages": "mensajes mayores y menos, o solápalos con el cómputo",
     "retold.lever.link": "solápalo con el cómputo, envía menos bits, o un enlace más rápido",
     "retold.lever.unpack": "fusiónalo con el producto que lee su resultado",
     "retold.lever.vector": "que corra en unidades matriciales: tf32 o 16 bits",
@@ -87,7 +89,7 @@ ES: dict[str, str] = {
     "retold.remedy.collectives": "colectivas que nada solapa: solápalas, o menos dispositivos por capa",
     "retold.remedy.copies": "copias que nada solapa: deja los datos en el dispositivo, o usa memoria fijada",
     "retold.no_timeline": "el archivo no tiene línea de tiempo: no se sabe qué hubo entre los kernels",
-    "retold.devices": "{count} dispositivos: los segundos son los suyos sumados; cada uno solo está en devices",
+    "retold.several_devices": "{count} dispositivos: los segundos son los suyos sumados; cada uno solo está en devices",
     "retold.rank_of": "rango {rank} de {world} de un trabajo, solo",
     "retold.rank": "rango {rank} de un trabajo, solo",
     "retold.training": "un paso de entrenamiento: los kernels hacia atrás se distinguen por sus operadores (phase)",
@@ -115,6 +117,7 @@ ES: dict[str, str] = {
 
 VI: dict[str, str] = {
     "retold.lever.launch": "phát lại nó từ đồ thị, hoặc gộp nó với các kernel bên cạnh",
+    "retold.lever.messages": "thông điệp lớn hơn và ít hơn, hoặc chồng nó với tính toán",
     "retold.lever.link": "chồng nó với tính toán, gửi ít bit hơn, hoặc liên kết nhanh hơn",
     "retold.lever.unpack": "gộp nó vào phép nhân đọc kết quả của nó",
     "retold.lever.vector": "cho nó chạy trên đơn vị ma trận: tf32 hoặc 16 bit",
@@ -140,7 +143,7 @@ VI: dict[str, str] = {
     "retold.remedy.collectives": "phép tập thể không được chồng: chồng chúng, hoặc ít thiết bị hơn cho mỗi lớp",
     "retold.remedy.copies": "sao chép không được chồng: giữ dữ liệu trên thiết bị, hoặc ghim bộ nhớ",
     "retold.no_timeline": "tệp không có dòng thời gian: không biết giữa các kernel có gì",
-    "retold.devices": "{count} thiết bị: số giây là tổng của chúng; từng cái nằm trong devices",
+    "retold.several_devices": "{count} thiết bị: số giây là tổng của chúng; từng cái nằm trong devices",
     "retold.rank_of": "rank {rank} trong {world} của một job, riêng nó",
     "retold.rank": "rank {rank} của một job, riêng nó",
     "retold.training": "một bước huấn luyện: kernel lan truyền ngược được phân biệt theo toán tử (phase)",
