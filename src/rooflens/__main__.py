@@ -7,17 +7,26 @@ it would take a tenth of the time of a short command.
 from __future__ import annotations
 
 import gc
+import sys
 
 
 def main() -> None:
     """Opens the door with the collector off; the door turns it on before a verb runs."""
     gc.disable()
-    from rooflens import cli
-
+    try:
+        from rooflens import cli
+    except KeyboardInterrupt:
+        sys.exit(_stopped())
     try:
         cli.main()
     finally:
         gc.freeze()
+
+
+def _stopped() -> int:
+    """Interrupted before the door was there to say so."""
+    sys.stderr.write("rooflens: stopped before it began; start it again\n")
+    return 2
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ def _no_step(question: Question) -> None:
     given = [name for name in options if getattr(question, name) != getattr(plain, name)]
     if given:
         raise RooflensError(
-            f"{question.what} is one operator with its sizes written into it; {', '.join(given)} do not apply to it"
+            f"{question.what} is one operator with its sizes written into it; {', '.join(given)} {'does' if len(given) == 1 else 'do'} not apply to it"
         )
 
 

@@ -80,7 +80,7 @@ def _loaded(module: str) -> click.Command:
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong use, 130 interrupted.\n\n"
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong use or interrupted.\n\n"
     "Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --batch 16",
 )
 @click.version_option(__version__, prog_name="rooflens")
@@ -89,9 +89,9 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs one command line and exits: 0 done, 1 the answer is no, 2 wrong use, 130 interrupted, as shells say it.
+    """Runs one command line and exits: 0 done, 1 the answer is no, 2 wrong use or interrupted.
 
-    141, as shells say it too, when the reader of our output went away.
+    141, as shells say it, when the reader of our output went away.
     """
     _open_streams()
     try:
@@ -128,7 +128,7 @@ def _run(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
-        return _say("stopped; files written so far are whole", 130)
+        return _say("stopped; files written so far are whole; start it again to finish", 2)
     except MemoryError:
         return _say("out of memory; try smaller sizes (--quick)", 2)
     except BrokenPipeError:  # the reader of our output went away, as `| head -1` does
