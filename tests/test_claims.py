@@ -234,7 +234,7 @@ def test_a_measured_machine_or_a_persons_own_figures_can_be_compared_too() -> No
 
 def test_machines_of_other_16_bit_formats_are_compared_in_what_each_has() -> None:
     assert "fp16 against bf16" in claim("v100-sxm2-16gb", "tpu-v3", times=1).why[0]
-    with pytest.raises(NoPath, match="compare one format, as tpu-v1:fp32"):
+    with pytest.raises(NoPath, match="compare one format, as tpu-v1:int8"):
         claim("tpu-v1", A100, times=1)
 
 

@@ -12,6 +12,7 @@ from rooflens.models import Model
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Part
+from rooflens.prediction.edges import edge
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.math import resolve
@@ -90,8 +91,8 @@ def _pairs(first: Machine, second: Machine) -> Iterator[Formats]:
     """16 bit on both; then each narrow format of the first that is faster, against 16 bit and, where it can, itself."""
     wide = Formats(*_sixteen(first, second))
     yield wide
-    base = first.compute(wide.first).value
-    faster = [math for math in _NARROW if first.has(math) and first.compute(math).value >= _FASTER * base]
+    base = first.compute(wide.first).floor_value
+    faster = [math for math in _NARROW if first.has(math) and first.compute(math).floor_value >= _FASTER * base]
     for math in [m for m in faster if m != "int8"] or faster:
         yield Formats(math, wide.second)
         if second.has(math):
@@ -107,9 +108,10 @@ def _sixteen(first: Machine, second: Machine) -> tuple[str, str]:
 def _own(machine: Machine) -> str:
     found = [d for d in SIXTEEN_BIT if machine.has(d)]
     if not found:
-        said = "nothing is known of 16-bit arithmetic on"
-        raise NoPath(f"{said} {machine.name}; compare one format, as {machine.name}:fp32")
-    return max(found, key=lambda d: machine.compute(d).value)
+        have = [c.dtype for c in machine.find("compute") if c.dtype and c.value > 0]
+        instead = f"compare one format, as {machine.name}:{have[0]}" if have else "nor of any other"
+        raise NoPath(f"nothing is known of 16-bit arithmetic on {machine.name}; {instead}")
+    return max(found, key=lambda d: machine.compute(d).floor_value)
 
 
 def _trials(model: Model, context: int) -> Iterator[Trial]:
@@ -182,27 +184,19 @@ def _span(holds: Callable[[int], bool]) -> tuple[int, int | None] | None:
     held = [batch for batch in doubled if holds(batch)]
     if not held:
         return None
-    lowest = held[0] if held[0] == 1 else _edge(held[0] // 2, held[0], holds)
-    highest = None if held[-1] == doubled[-1] else _edge(2 * held[-1], held[-1], holds)
+    lowest = held[0] if held[0] == 1 else edge(held[0] // 2, held[0], holds)
+    highest = None if held[-1] == doubled[-1] else edge(2 * held[-1], held[-1], holds)
     return lowest, highest
-
-
-def _edge(breaks: int, holding: int, holds: Callable[[int], bool]) -> int:
-    """The batch next to `breaks` that still holds, between the two."""
-    while abs(holding - breaks) > 1:
-        middle = (holding + breaks) // 2
-        breaks, holding = (breaks, middle) if holds(middle) else (middle, holding)
-    return holding
 
 
 def _ratios(first: Machine, second: Machine, pairs: list[Formats]) -> dict[str, float]:
     wide = pairs[0]
-    theirs = second.compute(wide.second).value
+    theirs = second.compute(wide.second).floor_value
     found = {
-        "compute": first.compute(wide.first).value / theirs,
-        "memory": first.memory().value / second.memory().value,
+        "compute": first.compute(wide.first).floor_value / theirs,
+        "memory": first.memory().floor_value / second.memory().floor_value,
     }
-    changed = [first.compute(p.first).value / theirs for p in pairs if not p.alike]
+    changed = [first.compute(p.first).floor_value / theirs for p in pairs if not p.alike]
     found |= {"precision": max(changed)} if changed else {}
     sparse = first.sparse_multipliers.get(wide.first)
     return found | ({"sparsity": sparse * found["compute"]} if sparse and sparse > 1 else {})
@@ -210,14 +204,14 @@ def _ratios(first: Machine, second: Machine, pairs: list[Formats]) -> dict[str, 
 
 def _why(first: Machine, second: Machine, pairs: list[Formats]) -> Iterator[str]:
     for pair in pairs:
-        ours, theirs = first.compute(pair.first).value, second.compute(pair.second).value
+        ours, theirs = first.compute(pair.first).floor_value, second.compute(pair.second).floor_value
         yield f"{pair.name}, dense: {show(ours, 'FLOP/s')} against {show(theirs, 'FLOP/s')} = {ours / theirs:.3g}x"
-    ours, theirs = first.memory().value, second.memory().value
+    ours, theirs = first.memory().floor_value, second.memory().floor_value
     yield f"memory: {show(ours, 'B/s')} against {show(theirs, 'B/s')} = {ours / theirs:.3g}x"
     wide = pairs[0]
     sparse = first.sparse_multipliers.get(wide.first)
     if sparse and sparse > 1:
-        ours, theirs = sparse * first.compute(wide.first).value, second.compute(wide.second).value
+        ours, theirs = sparse * first.compute(wide.first).floor_value, second.compute(wide.second).floor_value
         yield f"{wide.first} 2:4 sparse against {wide.second} dense: {ours / theirs:.3g}x, which is not like for like"
 
 

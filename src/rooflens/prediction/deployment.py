@@ -9,6 +9,7 @@ from rooflens.arrays import Number, letter
 from rooflens.models import Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row
+from rooflens.prediction.edges import edge
 from rooflens.records import field, record, replace
 from rooflens.roofline.bound import Bound, bind
 from rooflens.roofline.ceilings import Machine
@@ -93,10 +94,7 @@ def batch_at_ridge(deployment: Deployment) -> int | None:
         low, high = high, 2 * high
         if high > MOST_BATCH:
             return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound_by_compute(middle) else (middle, high)
-    return high
+    return edge(low, high, bound_by_compute)
 
 
 def with_batch(deployment: Deployment, batch: float) -> Deployment:

@@ -15,6 +15,7 @@ from rooflens.errors import RooflensError
 from rooflens.models import Block, Model
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row, Token, product
+from rooflens.prediction.edges import edge
 from rooflens.records import record, replace
 from rooflens.units import show, show_binary
 from rooflens.workload import Step, fixed_letters, moving_letters, prefill
@@ -226,10 +227,7 @@ def _most(fits: Callable[[float], bool], limit: int = MOST_SEQUENCES) -> int:
     low, high = 1, 2
     while high < limit and fits(float(high)):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(float(middle)) else (low, middle)
-    return low
+    return edge(high, low, lambda n: fits(float(n)))
 
 
 def _notes(found: Memory, kept: Reserve, sequences: float) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rooflens.errors import RooflensError
 from rooflens.models import Model, rebuilt
 from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.edges import edge
 from rooflens.prediction.memory import Reserve, memory
 from rooflens.prediction.predicting import Estimator, usd_per_million
 from rooflens.records import html, record, replace
@@ -167,11 +168,7 @@ def _layout(deployment: Deployment, estimator: Estimator | None, target: Target,
 
 def _largest(deployment: Deployment, estimator: Estimator | None, tpot_s: float, most: int) -> int:
     """The largest batch up to `most` with a TPOT within the target; 1 has been tried."""
-    low, high = 1, most + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _tpot(deployment, middle, estimator) <= tpot_s else (low, middle)
-    return low
+    return edge(most + 1, 1, lambda batch: _tpot(deployment, batch, estimator) <= tpot_s)
 
 
 def _tpot(deployment: Deployment, batch: int, estimator: Estimator | None) -> float:
