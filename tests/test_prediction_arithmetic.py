@@ -56,3 +56,21 @@ def test_below_it_software_is_named_with_its_share():
     said = verdict(1.0, 4.0, "memory", 0.25)
     assert said.remedy == "software"
     assert "75 %" in " ".join(said.sentences)  # 1 - 1/4
+
+
+def test_what_beats_its_floor_is_a_finding_about_what_was_measured():
+    found = six("params=8e9,weight_bytes=4.6e9", rate=7283)
+    assert found.verdict.remedy == "what was measured"
+    assert "10 times faster than the memory floor" in found.verdict.sentences[0]  # 7283 / 728.3
+    assert verdict(1.0, 0.999, "memory", 1.001).remedy == "batch, precision or hardware"  # rounding
+
+
+def test_a_link_bound_step_is_judged_by_its_own_floor():
+    near, far = verdict(1.0, 1.25, "link", 0.8), verdict(1.0, 4.0, "link", 0.25)
+    assert "a faster link" in near.sentences[1]
+    assert far.remedy == "software"
+
+
+def test_a_compute_bound_step_is_judged_by_its_mfu():
+    found = six("params=8e9,weight_bytes=1e6", rate=1e4)  # 2 x 8e9 x 1e4 FLOP/s of 989.4e12
+    assert found.verdict.sentences[0].startswith("MFU 16.2 %")

@@ -11,6 +11,7 @@ from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place, ridge
 from rooflens.roofline.placement import conventions
+from rooflens.roofline.points import Point
 
 
 @record
@@ -55,7 +56,8 @@ def arithmetic(
     point = place(text, cost, machine)
     ridge_point, read = ridge(machine, point.dtype), machine.memory("read").floor_value
     intensity = point.flops / point.bytes
-    rate = measured_tokens_per_s
+    rate, peak = measured_tokens_per_s, machine.compute(point.dtype).floor_value
+    mbu, mfu = (None, None) if rate is None else (rate * point.bytes / read, rate * point.flops / peak)
     return Arithmetic(
         model=text,
         machine=machine.title,
@@ -67,12 +69,17 @@ def arithmetic(
         share_of_peak=point.share_of_peak,
         bound=point.bound,
         math=point.dtype,
-        peak_flops_per_s=machine.compute(point.dtype).floor_value,
+        peak_flops_per_s=peak,
         bandwidth_bytes_per_s=read,
         conventions={**conventions(machine, precision, "causal"), "not_counted": "KV cache, activations, launches"},
         tokens_per_s_whole_file=read / (point.bytes + step.table_bytes) if step.table_bytes else None,
         measured_tokens_per_s=rate,
-        mbu=None if rate is None else rate * point.bytes / read,
-        mfu=None if rate is None else rate * point.flops / machine.compute(point.dtype).floor_value,
-        verdict=None if rate is None else verdict(point.time_s, 1 / rate, point.bound, rate * point.bytes / read),
+        mbu=mbu,
+        mfu=mfu,
+        verdict=None if rate is None else _verdict(point, rate, mbu, mfu),
     )
+
+
+def _verdict(point: Point, rate: float, mbu: float | None, mfu: float | None) -> Verdict:
+    share, name = (mfu, "MFU") if point.bound == "compute" else (mbu, "MBU")
+    return verdict(point.time_s, 1 / rate, point.bound, share or 0.0, name)

@@ -130,9 +130,11 @@ def _shares(floor: StepPrice, machine: Machine, step_s: float) -> dict[str, floa
 
 
 def _verdict(floor: StepPrice, machine: Machine, measured_s: float) -> Verdict:
-    compute = floor.bound == "compute"
-    share = (mfu if compute else mbu)(floor, machine, measured_s)
-    return verdict(float(floor.floor_s), measured_s, floor.bound, share, "MFU" if compute else "MBU")
+    floor_s = float(floor.floor_s)
+    if floor.bound == "link":
+        return verdict(floor_s, measured_s, floor.bound, floor_s / measured_s, "floor over measured")
+    share, name = (mfu, "MFU") if floor.bound == "compute" else (mbu, "MBU")
+    return verdict(floor_s, measured_s, floor.bound, share(floor, machine, measured_s), name)
 
 
 def _memory(deployment: Deployment, kept: Reserve) -> Memory | None:
