@@ -124,6 +124,7 @@ def check(model: Model, steps: Sequence[Step]) -> None:
     if first.pp > model.letters["L"]:
         raise RooflensError(f"pp {first.pp} has more stages than {model.name} has layers ({model.letters['L']:g})")
     _check_heads(model, first.tp)
+    _check_experts(model, first)
 
 
 def check_devices(step: Step) -> None:
@@ -183,6 +184,16 @@ def _check_heads(model: Model, tp: int) -> None:
                 fitting = ", ".join(str(n) for n in range(1, count + 1) if _shares(count, shared, n))
                 said = f"the {count} {LETTERS[heads].meaning} and {shared} {LETTERS[groups].meaning} of {model.name}"
                 raise RooflensError(f"tp {tp} does not share out {said}; tp may be {fitting}")
+
+
+def _check_experts(model: Model, step: Step) -> None:
+    """Raises RooflensError when there are more ranks than experts: experts are spread whole."""
+    most = max(
+        (int(sizes["E"]) for block in model.blocks if "E" in (sizes := block.with_letters(model.letters))), default=0
+    )
+    if most and step.ep > most:
+        fitting = ", ".join(str(n) for n in range(1, most + 1) if step.tp * step.dp % n == 0)
+        raise RooflensError(f"ep {step.ep} is more than the {most} experts of {model.name}; ep may be {fitting}")
 
 
 def _shares(heads: int, groups: int, devices: int) -> bool:

@@ -20,6 +20,7 @@ from rooflens.records import record, replace
 
 Phase = Literal["decode", "prefill"]
 Mask = Literal["causal", "full"]
+MOST_SKEW = 16.0  # the second expert then has 1 / 65,536 of the first one's tokens
 LettersOf = Callable[[Model, "Step", Block], dict[str, Number]]
 WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
 
@@ -289,4 +290,8 @@ def _checked(step: Step) -> Step:
     check_devices(step)
     if step.routing_skew < 0:
         raise RooflensError(f"routing_skew must be at least 0 (even routing), not {step.routing_skew:g}")
+    if not step.routing_skew <= MOST_SKEW:
+        raise RooflensError(
+            f"routing_skew {step.routing_skew:g} is out of range: at {MOST_SKEW:g} one expert has it all"
+        )
     return step
