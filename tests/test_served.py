@@ -31,6 +31,8 @@ QUESTIONS = (  # model, chip, engine, devices, weights
     ("qwen3-next-80b-a3b", B200, "generic", {"tp": 2}, "fp8"),
     ("gpt-oss-20b", H100, "trtllm", {}, None),
     ("gemma-3-27b", MI300X, "vllm-rocm-2024", {"tp": 2}, "bf16"),
+    ("llama-3.2-1b", H100, "vllm", {"pp": 4, "microbatches": 4}, None),
+    ("qwen3-30b-a3b", H100, "sglang", {"pp": 5, "microbatches": 3, "tp": 2}, "fp8"),
 )
 ENGINES = sorted(served().engines)
 questions = st.sampled_from(range(len(QUESTIONS)))
@@ -137,6 +139,20 @@ def test_a_replica_more_with_sequences_of_its_own_changes_no_step():
 
 
 positive = st.floats(1e-4, 10)
+
+
+def test_microbatches_pass_the_stages_of_an_estimate_as_those_of_its_floor():
+    one, through = (made("llama-3.2-1b", H100, how, None) for how in ((), (("pp", 4), ("microbatches", 4))))
+    alone, _ = engine(0).priced(replace(one, batch=16.0), "decode", replace(one, batch=16.0).step("decode"))
+    few, _ = engine(0).priced(replace(one, batch=4.0), "decode", replace(one, batch=4.0).step("decode"))
+    passed, _ = engine(0).priced(replace(through, batch=16.0), "decode", replace(through, batch=16.0).step("decode"))
+    assert few * 7 / 4 <= passed < few * 7 / 4 * 1.01  # (m + p - 1) / p of a microbatch's way, and what is handed over
+    assert passed > alone
+
+
+def test_replicas_that_share_no_experts_have_the_first_token_of_one():
+    one, two = (made("llama-3.2-1b", H100, how, None) for how in ((), (("dp", 2),)))
+    assert engine(0).first_s(two) == engine(0).first_s(one)
 
 
 @given(positive, positive, st.floats(0, 10), batches, outputs)

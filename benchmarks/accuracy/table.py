@@ -64,7 +64,7 @@ class Table:
         self.engines = np.array([ENGINES.index(row.engine) for row in self.asked])
         self.kinds = np.array([KINDS.index(row.what) for row in self.rows])
         each = list(zip(self.asked, self.deployments, strict=True))
-        self.dp = np.array([float(row.dp) for row in self.asked])
+        self.shared = np.array([row.dp > 1 and row.ep > 1 for row in self.asked])
         self.running = np.array([max(float(d.batch) / row.dp, 1.0) for row, d in each])
         self.waiting = np.array([max(row.batch / float(d.batch) - 1.0, 0.0) for row, d in each])
         self.output = np.array([float(d.output) for d in self.deployments])
@@ -101,7 +101,7 @@ class Table:
         at_roofs, fixed = passes["decode"]
         step = at_roofs + fixed + costs.host_s + costs.sequence_s * self.running
         one, mixed = together(*passes["one"]), together(*passes["mixed"])
-        alone = unloaded_s(costs, one, np.where(self.dp > 1, c.spread_first_s, 0.0))
+        alone = unloaded_s(costs, one, np.where(self.shared, c.spread_first_s, 0.0))
         each = mixed / self.many
         tpot = step + prompts_s(costs, step, alone, each, self.running, self.output)
         met = costs.first_met * each * np.maximum(self.running - 1.0, 0.0)

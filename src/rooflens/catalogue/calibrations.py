@@ -62,8 +62,8 @@ class ServedConstants:
     compute: by math bits; link. collective_s: latency of one. kernel_s, mixed_s, prefill_s: a kernel in a decode graph,
     a mixed pass, a prefill pass; in kernels: rider (a norm, a rotary ... riding), experts and experts_prefill (routing,
     sorting, combining), fused_experts (their share where a 4-bit kernel fuses them), latent, scan, narrowing (of
-    activations, a product). spread_first_s: the first token under data parallelism. most: no more of the memory roof.
-    chips: seen, by the stacks that ran on them (prediction.intervals). chip_sd: of the logarithm of what a chip is off
+    activations, a product). spread_first_s: the first token where replicas share experts. most: no more of the memory
+    roof. chips: seen, by the stacks that ran on them (prediction.intervals). chip_sd: of the logarithm of what a chip is off
     when it is left out.
     """
 
@@ -127,11 +127,6 @@ class StackConstants:
 def stack(name: str = STACK) -> StackConstants:
     """The constants of plain stacks. Raises Unknown."""
     return decode(StackConstants, dated(name), f"{name}.json", SCHEMA)
-
-
-def served_from(text: str, where: str) -> ServedConstants:
-    """The same from somebody's calibrated file. Raises BadFile."""
-    return decode(ServedConstants, _json(text, where), where, SCHEMA)
 
 
 def dated(name: str) -> object:

@@ -11,11 +11,12 @@ from typing import Any
 from rooflens.arrays import Number, larger, smaller
 from rooflens.models import Block, Model
 from rooflens.operators.unknowns import Monomial, Terms, terms
+from rooflens.parallel import pipeline
 from rooflens.prediction.deployment import Deployment
-from rooflens.prediction.reached import Pass
+from rooflens.prediction.reached import Pass, Reached
 from rooflens.prediction.served import Served, Two
 from rooflens.records import record, replace
-from rooflens.roofline.bound import Binding, Sum, contenders, less, total, value, values_of
+from rooflens.roofline.bound import Binding, Sum, contenders, less, plain, total, value, values_of
 from rooflens.workload import Step, operators, prefill, suited
 
 
@@ -32,21 +33,16 @@ class Narrow:
 
 
 @record
-class Kernels:
-    """The kernels of one pass. base: the first resource of every kernel, together. fixed_s: of all."""
+class Part:
+    """Some kernels of a pass. base: the first resource of every kernel, together. fixed_s: of all."""
 
-    model: Model
-    layout: str
-    sites: tuple[Block, ...]
-    monomials: tuple[Monomial, ...]
     base: Sum
     rivals: tuple[tuple[Sum, ...], ...]
     narrow: tuple[Narrow, ...]
     fixed_s: float
 
-    def at_roofs_s(self, step: Step) -> Number:
+    def at_roofs_s(self, values: list[Number]) -> Number:
         """Seconds of all kernels at the reached roofs."""
-        values = values_of(self, step)
         found = value(self.base, values)
         for rivals in self.rivals:
             found = found + _most(0.0, rivals, values)
@@ -54,6 +50,28 @@ class Kernels:
             more = _most(0.0, kernel.own, values)
             found = found + smaller(more + kernel.narrowing_s, _most(more, kernel.wide, values))
         return found
+
+
+@record
+class Kernels:
+    """The kernels of one pass: those of the layers where a pipeline has several stages, and `ends` the others."""
+
+    model: Model
+    layout: str
+    sites: tuple[Block, ...]
+    monomials: tuple[Monomial, ...]
+    layers: Part
+    ends: Part
+
+    def priced(self, step: Step) -> Two:
+        """What Served.priced says of this step."""
+        values = values_of(self, step)
+        roofs_s, fixed_s = self.layers.at_roofs_s(values), self.layers.fixed_s
+        if plain(step):
+            return roofs_s, fixed_s
+        through = pipeline(self.model, step, step.passes)
+        at_ends_s = self.ends.at_roofs_s(values)
+        return through.step_s(roofs_s, at_ends_s), through.step_s(fixed_s, self.ends.fixed_s)
 
 
 @record
@@ -75,8 +93,7 @@ class BoundServed:
 
     def priced(self, deployment: Deployment, which: Pass, step: Step) -> Two:
         """A pass: what Served.priced says of it."""
-        kernels = self.passes[which]
-        return kernels.at_roofs_s(step), kernels.fixed_s
+        return self.passes[which].priced(step)
 
 
 def bind(served: Served, deployment: Deployment) -> BoundServed:
@@ -92,7 +109,16 @@ def _kernels(served: Served, deployment: Deployment, which: Pass, like: Step) ->
     """A pass's kernels, their letters unknown."""
     model, binding = suited(deployment.model, like.phase), Binding()
     found = operators(model, like, deployment.precision, binding.letters)
-    each = [(operator.count, served.asked(operator, deployment, which)) for operator in found]
+    asked = [(operator, served.asked(operator, deployment, which)) for operator in found]
+    layers, ends = (
+        _part(binding, [(o.count, one) for o, one in asked if (like.pp > 1 and o.at_an_end) is wanted])
+        for wanted in (False, True)
+    )
+    return Kernels(model, like.layout, tuple(binding.sites), tuple(binding.monomials), layers, ends)
+
+
+def _part(binding: Binding, each: list[tuple[int, Reached]]) -> Part:
+    """Kernels with how many of each there are, folded."""
     firsts, rivals, narrow = [], [], []
     for count, one in each:
         first, *others = contenders(_times(one.own, count)) or [{}]
@@ -102,9 +128,8 @@ def _kernels(served: Served, deployment: Deployment, which: Pass, like: Step) ->
             narrow.append(Narrow(_over(binding, others, first), _over(binding, wide, first), count * one.narrowing_s))
         elif others:
             rivals.append(_over(binding, others, first))
-    base, fixed_s = binding.sum(total(firsts)), sum(count * float(one.fixed_s) for count, one in each)
-    sites, monomials = tuple(binding.sites), tuple(binding.monomials)
-    return Kernels(model, like.layout, sites, monomials, base, tuple(rivals), tuple(narrow), fixed_s)
+    fixed_s = sum(count * float(one.fixed_s) for count, one in each)
+    return Part(binding.sum(total(firsts)), tuple(rivals), tuple(narrow), fixed_s)
 
 
 def _times(by_resource: Any, count: int) -> list[Terms]:

@@ -119,13 +119,16 @@ class Served:
         return self.costs.host_s + self.costs.sequence_s * (deployment.batch / _replicas(deployment))
 
     def priced(self, deployment: Deployment, which: Pass, step: Step) -> Two:
-        """A pass through all stages, kernel by kernel."""
-        at_roofs: Number = 0.0
-        fixed: Number = 0.0
-        for operator in operators(suited(deployment.model, step.phase), step, deployment.precision):
-            one = self.asked(operator, deployment, which)
-            at_roofs, fixed = at_roofs + operator.count * one.roofs_s, fixed + operator.count * one.fixed_s
-        return at_roofs, fixed
+        """A pass through all stages, kernel by kernel, and as often as there are microbatches."""
+        roofs_s: list[Number] = [0.0, 0.0]
+        fixed_s: list[Number] = [0.0, 0.0]
+        found = operators(suited(deployment.model, step.phase), step, deployment.precision)
+        for operator in found:
+            one, end = self.asked(operator, deployment, which), operator.at_an_end
+            roofs_s[end] = roofs_s[end] + operator.count * one.roofs_s
+            fixed_s[end] = fixed_s[end] + operator.count * one.fixed_s
+        through = found[0].pipeline
+        return through.step_s(*roofs_s), through.step_s(*fixed_s)
 
     def asked(self, operator: Operator, deployment: Deployment, which: Pass) -> Reached:
         """What one kernel asks of this engine's roofs."""
@@ -150,7 +153,9 @@ class Served:
         return prompts_s(self.costs, step_s, self.first_s(deployment, price), each_s, running, output)
 
     def _spread_s(self, deployment: Deployment) -> float:
-        return self.found.spread_first_s if _replicas(deployment) > 1 else 0.0
+        """What replicas that share experts wait for one another; those that share nothing do not."""
+        shared = _replicas(deployment) > 1 and deployment.how.get("ep", 1) > 1
+        return self.found.spread_first_s if shared else 0.0
 
     def _class(self, deployment: Deployment, what: str) -> tuple[Residuals, float]:
         """The held-out residuals that speak for this estimate, and how many times as wide they are here."""

@@ -86,13 +86,13 @@ class Bound:
         """Sum over kernels of the largest demand over rate, for all microbatches."""
         values = values_of(self, step)
         floor = self.kernels.floor_s(values)
-        return floor if _plain(step) else _through(self.model, step, floor, self.ends.floor_s(values))
+        return floor if plain(step) else _through(self.model, step, floor, self.ends.floor_s(values))
 
     def floor_overlapped_s(self, step: Step) -> Number:
         """Largest over resources of the sums over kernels."""
         values = values_of(self, step)
         sums = [value(resource, values) for resource in self.kernels.resources]
-        if not _plain(step):
+        if not plain(step):
             ends = [value(resource, values) for resource in self.ends.resources]
             sums = [_through(self.model, step, one, end) for one, end in zip(sums, ends, strict=True)]
         return maximum(sums or [0.0])
@@ -100,7 +100,7 @@ class Bound:
     def launch_s(self, step: Step) -> Number:
         """What starting the kernels costs, on the device."""
         launch_s = self.kernels.launch_s
-        return launch_s if _plain(step) else _through(self.model, step, launch_s, self.ends.launch_s)
+        return launch_s if plain(step) else _through(self.model, step, launch_s, self.ends.launch_s)
 
 
 class Binding:
@@ -160,7 +160,8 @@ def bind(
     return Bound(model, like.layout, sites, monomials, kernels, ends, unpriced)
 
 
-def _plain(step: Step) -> bool:
+def plain(step: Step) -> bool:
+    """Whether a step is one pass on one stage, so that its kernels simply add up."""
     return step.pp == step.microbatches == 1
 
 
