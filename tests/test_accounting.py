@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -246,6 +247,39 @@ def test_layers_of_a_real_trace_are_found_by_what_repeats(tmp_path):
     cache = 2 * 514 * 8 * 128
     assert decode.floor_s == pytest.approx(2 * (weights + cache) / 4.8e12, rel=0.01)
     assert 0.3 < decode.share_of_floor < 1
+
+
+EIGHT_B = Path(__file__).parents[1] / "experiments" / "h200_trace"
+STEP = {"model": "llama-3.1-8b", "batch": 4, "context": 1024}
+
+
+def test_a_real_eager_step_of_an_8b_model_is_bound_by_its_host_and_a_graph_is_the_lever():
+    found = kernels(EIGHT_B / "library.json.gz", **STEP)
+    waiting_s = found.attribution_s.host_idle + found.attribution_s.launch
+    assert (found.bound, found.remedies[0].name) == ("host", "graphs")
+    assert waiting_s / found.attribution_s.whole_s > 0.9
+    assert found.known_share > 0.95
+    (layer,) = found.layers
+    assert (layer.layers, layer.steps, layer.kernels, layer.tokens, layer.phase) == (32, 2, 46, 4, "decode")
+    # of a layer: 218,103,808 parameters and 4 x 1024 positions x 2 x 1024 values of cache, 2 bytes each, at 4.8 TB/s
+    assert layer.floor_s == pytest.approx(2 * (218_103_808 + 4 * 1024 * 2048) / 4.8e12, rel=0.005)
+
+
+def test_a_graph_takes_the_waiting_away_and_leaves_the_kernels():
+    found = compare(EIGHT_B / "eager.json.gz", EIGHT_B / "graph.json.gz")
+    assert found.speedup == pytest.approx(7.22, rel=0.01)
+    assert found.attribution_s["host_idle"] < -60e-3
+    moved_s = sum(one.difference_s for one in found.kernels)
+    assert abs(moved_s) < 0.02 * sum(one.before_s for one in found.kernels)
+    assert kernels(EIGHT_B / "graph.json.gz").remedies[0].name == "fusion"
+
+
+def test_counters_of_a_real_layer_see_the_padding_that_shapes_do_not():
+    counted = {k.name: k for k in kernels(EIGHT_B / "layer_ncu.csv.gz", H200).kernels}
+    shaped = {k.name: k for k in kernels(EIGHT_B / "eager.json.gz").kernels}
+    head = next(name for name in counted if name.startswith("nvjet_sm90_tst_256x8"))
+    assert counted[head].flops == pytest.approx(2 * shaped[head].flops / shaped[head].calls, rel=0.01)  # 4 rows in 8
+    assert counted[head].bytes == pytest.approx(shaped[head].bytes / shaped[head].calls, rel=0.01)
 
 
 # --- runs made up here

@@ -1,12 +1,13 @@
 """Two runs of the same thing, kernel by kernel: which moved, by how much, and what changed about it.
 
-Matched are kernels of one name, operator and shapes; of what is left, those of one operator and shapes (another kernel
-took its place); then those of one name (other shapes). Devices and streams are added up.
+Matched are kernels of one name, operator and shapes (of one name alone where either file says no shapes); of what is
+left, those of one operator and shapes (another kernel took its place); then those of one name (other shapes). Devices
+and streams are added up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from rooflens.accounting.record import Account, Attribution, Judged
@@ -86,9 +87,9 @@ def compared(before: Account, after: Account, tolerance: float = TOLERANCE) -> C
     """What moved between two runs, and why. tolerance: how far a kernel's time may move and be called the same."""
     spans = before.devices and after.devices
     before_s, after_s = (a.attribution_s.whole_s if spans else a.time_s for a in (before, after))
-    moved = sorted(
-        _moved(_summed(before.kernels), _summed(after.kernels), tolerance), key=lambda m: -abs(m.difference_s)
-    )
+    vague = {kernel.name for kernel in (*before.kernels, *after.kernels) if not kernel.shapes}
+    old, new = (_summed(run.kernels, vague) for run in (before, after))
+    moved = sorted(_moved(old, new, tolerance, vague), key=lambda m: -abs(m.difference_s))
     return Comparison(
         before=before.where,
         after=after.where,
@@ -109,10 +110,12 @@ def _attributed(before: Attribution, after: Attribution) -> dict[str, float]:
     return {name: new[name] - old[name] for name in new if name in old}
 
 
-def _summed(kernels: Sequence[Judged]) -> list[Summed]:
+def _summed(kernels: Sequence[Judged], vague: Container[str]) -> list[Summed]:
+    """Calls added up; of a vague name all of them, whatever their shapes."""
     groups: dict[Hashable, list[Judged]] = {}
     for kernel in kernels:
-        groups.setdefault((kernel.name, kernel.operator, repr(kernel.shapes), kernel.dtype), []).append(kernel)
+        own = (kernel.operator, repr(kernel.shapes), kernel.dtype)
+        groups.setdefault((kernel.name, None if kernel.name in vague else own), []).append(kernel)
     return [_sum(group) for group in groups.values()]
 
 
@@ -124,18 +127,19 @@ def _sum(group: Sequence[Judged]) -> Summed:
         return None if any(value is None for value in each) else sum(each)
 
     clocks = {kernel.clock_hz for kernel in group}
+    alike = len({repr(kernel.shapes) for kernel in group}) == 1
     return Summed(
-        first.name, first.operator, first.shapes, first.dtype, first.family,
+        first.name, first.operator if alike else None, first.shapes if alike else (), first.dtype, first.family,
         sum(kernel.calls for kernel in group), sum(kernel.time_s for kernel in group),
         added("flops"), added("bytes"), added("floor_s"), clocks.pop() if len(clocks) == 1 else None,
         max(group, key=lambda kernel: kernel.time_s).regime,
     )  # fmt: skip
 
 
-def _moved(before: list[Summed], after: list[Summed], tolerance: float) -> Iterator[Moved]:
+def _moved(before: list[Summed], after: list[Summed], tolerance: float, vague: Container[str]) -> Iterator[Moved]:
     """Matched by one key after another; what no key matches is gone or new."""
     keys: tuple[Callable[[Summed], Hashable | None], ...] = (
-        lambda k: (k.name, k.operator, repr(k.shapes), k.dtype),
+        lambda k: (k.name, None) if k.name in vague else (k.name, k.operator, repr(k.shapes), k.dtype),
         lambda k: (k.operator, repr(k.shapes)) if k.operator and k.shapes else None,
         lambda k: k.name,
     )
@@ -205,7 +209,7 @@ def _why_work(old: Summed, new: Summed) -> Iterator[str]:
         before, after = _each(old, what), _each(new, what)
         if before and after and _apart(after, before):
             yield f"{after / before:.3g} times the {what} a call"
-    if old.shapes != new.shapes:
+    if old.shapes and new.shapes and old.shapes != new.shapes:
         yield "its shapes are others"
 
 

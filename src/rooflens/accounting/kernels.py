@@ -84,6 +84,7 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
         family=kernel.family,
         phase=kernel.operator.phase if kernel.operator else None,
         device=kernel.device,
+        graph=kernel.launch is not None and kernel.launch.graph,
         findings=tuple(_findings(kernel, share, roof, here)),
         notes=kernel.notes,
         missing={**kernel.missing, **work.missing},

@@ -35,6 +35,10 @@ def _collective(kernel: Judged) -> bool:
     return kernel.family == "collective"
 
 
+def _replayed(kernel: Judged) -> bool:
+    return kernel.graph
+
+
 def _any(_: Judged) -> bool:
     return True
 
@@ -43,6 +47,7 @@ LEVERS: tuple[tuple[str, Fits, str], ...] = (
     (ANY, _unpacking, UNPACKING),
     ("launch", _collective, "larger messages and fewer of them, or overlap it with compute"),
     ("below-roof", _collective, "larger messages and fewer of them, or overlap it with compute"),
+    ("launch", _replayed, "fuse it with its neighbours: a graph starts it already"),
     ("launch", _any, "replay it from a graph, or fuse it with its neighbours"),
     ("link", _any, "overlap it with compute, send fewer bits, or a faster link"),
     ("below-roof", _vector_product, "let it run on matrix units: tf32 or 16 bit"),

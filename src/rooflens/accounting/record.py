@@ -55,6 +55,7 @@ class Judged:
     family: str | None = None
     phase: str | None = None
     device: int | None = None
+    graph: bool = False
     findings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)

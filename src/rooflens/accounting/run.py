@@ -34,6 +34,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
     known_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving and _known(k))
     counted_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving)
     math = _main_math(kernels)
+    replayed = 2 * sum(one.graph_launches for one in devices) > sum(one.launches for one in devices)
     span_s = sum(one.span_s for one in devices) or whole_s
     return Account(
         where=seen.where,
@@ -46,7 +47,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
         known_share=known_s / counted_s if counted_s else 0.0,
         conventions={**CONVENTIONS, "peaks": machine.peak_basis},
         devices=devices,
-        remedies=tuple(sorted(_remedies(attribution, kernels), key=lambda r: -r.saves_s)),
+        remedies=tuple(sorted(_remedies(attribution, kernels, replayed=replayed), key=lambda r: -r.saves_s)),
         mfu=_mfu(kernels, span_s),
         mbu=_mbu(kernels, machine, span_s),
         main_math=math,
@@ -131,15 +132,14 @@ def _total(parts: Sequence[Attribution]) -> Attribution:
 
 
 def _bound(attribution: Attribution, kernels: Sequence[Judged]) -> str | None:
-    """The host, or idle, where most of the time is gaps, else the regime of the kernels that hold the most time."""
+    """The host, or idle, where most of the time is gaps, else the regime that holds most; None: nobody knows that."""
     if _waiting_s(attribution) > MOST_OF_SPAN * attribution.whole_s:
         return HOST
     if (attribution.unseen_idle or 0.0) > MOST_OF_SPAN * attribution.whole_s:
         return IDLE
-    held: dict[str, float] = {}
+    held: dict[str | None, float] = {}
     for kernel in kernels:
-        if kernel.regime is not None:
-            held[kernel.regime] = held.get(kernel.regime, 0.0) + kernel.time_s
+        held[kernel.regime] = held.get(kernel.regime, 0.0) + kernel.time_s
     return max(held, key=lambda name: held[name], default=None)
 
 
@@ -173,7 +173,7 @@ def _mbu(kernels: Sequence[Judged], machine: Machine, span_s: float) -> float | 
     return sum(moved) / span_s / rate if moved and span_s else None
 
 
-def _remedies(attribution: Attribution, kernels: Sequence[Judged]) -> Iterator[Remedy]:
+def _remedies(attribution: Attribution, kernels: Sequence[Judged], *, replayed: bool) -> Iterator[Remedy]:
     """Changes to the run as a whole, each with the most that it can save."""
     whole = attribution.whole_s
 
@@ -183,12 +183,14 @@ def _remedies(attribution: Attribution, kernels: Sequence[Judged]) -> Iterator[R
             yield Remedy(name, saves_s, whole / left, why)
 
     waiting = _waiting_s(attribution)
-    yield from remedy(
-        "graphs",
-        waiting,
-        f"the device waits {show(waiting, 's', 3)} ({percent(waiting / whole) if whole else '-'}) for the host and its "
-        "launches: record the step once and replay it as a CUDA graph, or compile it",
-    )
+    waits = f"{show(waiting, 's', 3)} ({percent(waiting / whole) if whole else '-'})"
+    if replayed:
+        yield from remedy(
+            "fusion", waiting, f"the device waits {waits} between kernels of graphs: fewer, fused kernels"
+        )
+    else:
+        said = "record the step once and replay it as a CUDA graph, or compile it"
+        yield from remedy("graphs", waiting, f"the device waits {waits} for the host and its launches: {said}")
     for said, seconds in _beyond(kernels).items():
         yield from remedy("kernels", seconds, f"{said}: what those kernels took beyond their floors")
     yield from remedy(

@@ -27,6 +27,8 @@ EN: dict[str, str] = {
     "retold.above.compute": "{share} of {roof} of {machine}: suspect a faster clock or math than the roof's, 2:4 sparsity, or "
     "another machine",
     # remedies of a run
+    "retold.remedy.fusion": "the device waits {time} ({share}) between kernels of graphs: fewer, fused kernels",
+    "retold.lever.replayed": "fuse it with its neighbours: a graph starts it already",
     "retold.remedy.graphs": "the device waits {time} ({share}) for the host and its launches: record the step once and replay "
     "it as a CUDA graph, or compile it",
     "retold.remedy.kernels": "{lever}: what those kernels took beyond their floors",
@@ -83,6 +85,8 @@ ES: dict[str, str] = {
     "el nombrado, u otra máquina",
     "retold.above.compute": "{share} de {roof} de {machine}: sospecha de un reloj o una aritmética más rápidos que los del techo, "
     "dispersión 2:4, u otra máquina",
+    "retold.remedy.fusion": "el dispositivo espera {time} ({share}) entre kernels de grafos: menos kernels, fusionados",
+    "retold.lever.replayed": "fusiónalo con sus vecinos: ya lo lanza un grafo",
     "retold.remedy.graphs": "el dispositivo espera {time} ({share}) al anfitrión y sus lanzamientos: graba el paso una vez y "
     "repítelo como grafo CUDA, o compílalo",
     "retold.remedy.kernels": "{lever}: lo que esos kernels tardaron por encima de su suelo",
@@ -137,6 +141,8 @@ VI: dict[str, str] = {
     "khác",
     "retold.above.compute": "{share} của {roof} trên {machine}: nghi xung nhịp hoặc phép tính nhanh hơn của trần, thưa 2:4, hoặc máy "
     "khác",
+    "retold.remedy.fusion": "thiết bị chờ {time} ({share}) giữa các kernel của đồ thị: ít kernel hơn, được gộp",
+    "retold.lever.replayed": "gộp nó với các kernel bên cạnh: đồ thị đã khởi chạy nó",
     "retold.remedy.graphs": "thiết bị chờ {time} ({share}) máy chủ và các lần khởi chạy: ghi bước một lần rồi phát lại như CUDA "
     "graph, hoặc biên dịch nó",
     "retold.remedy.kernels": "{lever}: phần các kernel đó vượt quá sàn",
