@@ -84,7 +84,7 @@ def _on_line(line: Timeline, computing: Sequence[Judged]) -> Attribution:
     return Attribution(
         floor=floor * share,
         inefficiency=beyond * share,
-        unknown=unknown * share,
+        unknown=unknown * share if summed else line.kernels_s,
         collectives=line.collectives_s,
         launch=line.launch_s,
         host_idle=line.host_s,
