@@ -8,17 +8,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rooflens.api import accelerator, machine, model, place
+    from rooflens.api.benches import bench
     from rooflens.api.claims import ceilings, claim, trend
     from rooflens.api.profiles import kernels
     from rooflens.api.serving import advise, fit, plan, predict
 
 __version__ = "0.1.0"
 __all__ = [
-    "__version__", "accelerator", "advise", "ceilings", "claim", "fit", "kernels", "machine", "model", "place",
+    "__version__", "accelerator", "advise", "bench", "ceilings", "claim", "fit", "kernels", "machine", "model", "place",
     "plan", "predict", "trend",
 ]  # fmt: skip
 HOMES = {
     "api": ("accelerator", "machine", "model", "place"),
+    "api.benches": ("bench",),
     "api.claims": ("ceilings", "claim", "trend"),
     "api.profiles": ("kernels",),
     "api.serving": ("advise", "fit", "plan", "predict"),

@@ -31,6 +31,7 @@ VERBS = {
     "plan": ("plan", "Which machines, how many, and how shared meet a target?"),
     "fit": ("fit", "Calibrate the estimates on measured points of your own."),
     "kernels": ("kernels", "What did my profiler really say? Kernels under their roofs, the run attributed."),
+    "bench": ("bench", "What did my benchmark really say? Each figure against the ceiling it belongs to."),
     "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
 }

@@ -1,4 +1,4 @@
-"""`rooflens fit`: calibrate on measured points of one's own."""
+"""`rooflens fit`: calibrate on measured points of one's own, from a table or from a benchmark's files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from rooflens import artefacts
 from rooflens.api.serving import fit
-from rooflens.cli.options import answer_file, format_options, json_flag, lang, load_options, on
+from rooflens.cli.options import Named, answer_file, format_options, json_flag, lang, load_options, on
 from rooflens.cli.predict import reserve_options
 from rooflens.cli.printing import emit, say
 from rooflens.errors import BadFile, RooflensError
@@ -27,26 +27,27 @@ MOST_POINTS = 100_000
 
 
 @click.command("fit", epilog="Example:  rooflens fit mine.csv --model llama-3.1-8b --on h100-sxm5-80gb")
-@click.argument("measurements", type=click.Path(path_type=Path))
+@click.argument("measurements", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--model", required=True, help="The model that was served.")
 @on
 @load_options
 @format_options
 @reserve_options
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the factors here, for predict --calibration.")
+@click.option("--out", "-o", type=Named(), help="Write the factors here, for predict --calibration.")
 @lang
 @json_flag
 def command(
-    measurements: Path, model: str, on: str, out: Path | None, lang: str, as_json: bool, batch: str,
+    measurements: tuple[Path, ...], model: str, on: str, out: Path | None, lang: str, as_json: bool, batch: str,
     context: str | None, prompt: int | None, output: int | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Calibrate the estimates on MEASUREMENTS of one deployment: five points are enough.
 
-    A CSV with the columns batch, prompt, output and one of tpot_s, tpot_ms, tokens_per_s (of all sequences).
+    A CSV with the columns batch, prompt, output and one of tpot_s, tpot_ms, tokens_per_s (of all sequences), or results
+    of the benchmarks of vLLM, SGLang or llama.cpp, several files for several loads.
     """
     if (batch, context, prompt, output) != ("1", None, None, None):
         raise RooflensError("batch, prompt and output of each point stand in the file; leave the options away")
-    points = read_points(artefacts.read_text(measurements), str(measurements))
+    points = [point for path in measurements for point in measured(path)]
     said = {name: value for name, value in asked.items() if value is not None}
     found, notes = fit(model, on, points, **said)
     for note in notes:
@@ -54,6 +55,25 @@ def command(
     if out is not None:
         artefacts.write_json(answer_file(out, "calibrated"), found, SCHEMA)
     emit(artefacts.to_json(encode(found), SCHEMA) if as_json else _shown(found, lang))
+
+
+def measured(path: Path) -> list[dict[str, float]]:
+    """The points of a CSV with our columns, else the served points of a benchmark's result.
+
+    Raises BadFile with what is missing; of a file that nobody knows, with what is missing for a CSV.
+    """
+    text = artefacts.read_text(path)
+    head = {name.strip() for name in text.lstrip("\ufeff").partition("\n")[0].split(",")}
+    if head & {*SIZES, *TIMES}:
+        return read_points(text, str(path))
+    from rooflens.api.benches import measurements
+
+    try:
+        return measurements(path)
+    except BadFile:
+        raise
+    except RooflensError:
+        return read_points(text, str(path))
 
 
 def read_points(text: str, where: str) -> list[dict[str, float]]:

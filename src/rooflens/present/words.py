@@ -15,12 +15,12 @@ from rooflens.units import percent, show
 LANGUAGES = ("en", "es", "vi")
 FIGURES = "figures"  # the book of figures, points and tables: every key whose first word names no other book
 BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang`, loaded when a key asks for them
-    "advise": ("advise",), "answer": ("answer",), "ceilings": ("ceilings",), "claim": ("claim",),
+    "advise": ("advise",), "answer": ("answer",), "bench": ("benches",), "ceilings": ("ceilings",), "claim": ("claim",),
     "curves": ("curves",), "diff": ("diff",), "fit": ("fit",), "frame": ("frame",), "gain": ("gains",),
     "kernels": ("profiles",),
     "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
-    "retold": ("accounts", "retold", "doubts", "claims", "kernels"), "trend": ("trend",),
+    "retold": ("accounts", "benched", "benched_doubts", "retold", "doubts", "claims", "kernels"), "trend": ("trend",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 
