@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooflens.api.serving import fit, predict
-from rooflens.errors import BadFile, RooflensError
+from rooflens.errors import BadFile, RooflensError, Unknown
 from rooflens.prediction.fitting import NOISE, SCHEMA, factors, solved, spread
 from rooflens.records import encode
 
@@ -154,3 +154,40 @@ def test_the_spread_of_ones_own_points_is_the_width_of_the_interval(tmp_path):
         return found.high / found.low
 
     assert width(lambda i: 1.0) < width(lambda i: 1.0 + 0.1 * (-1) ** i) < width(lambda i: 1.0 + 0.3 * (-1) ** i)
+
+
+def test_an_engine_that_nobody_knows_is_named_before_anything_is_fitted():
+    with pytest.raises(Unknown, match="did you mean 'vllm'"):
+        fit("llama-3.1-8b", H100, [], engine="vlm")
+
+
+@pytest.mark.parametrize(("name", "value"), [("roofs", -1.0), ("spread", 1e300), ("fixed", 0.0), ("points", 1)])
+def test_a_calibrated_file_with_factors_that_no_fit_gives_is_refused(tmp_path, name, value):
+    own, _ = fit("llama-3.1-8b", H100, points(lambda i: 1.0), engine="vllm")
+    file, held = tmp_path / "own.json", encode(own)
+    file.write_text(json.dumps({"schema": SCHEMA, **held, "fit": {**held["fit"], name: value}}))
+    with pytest.raises(BadFile, match=name):
+        predict("llama-3.1-8b", H100, engine="vllm", calibration=str(file))
+
+
+def test_factors_of_other_devices_or_formats_are_said(tmp_path):
+    own, _ = fit("llama-3.1-8b", H100, points(lambda i: 1.0), engine="vllm")
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps({"schema": SCHEMA, **encode(own)}))
+    same = predict("llama-3.1-8b", H100, engine="vllm", calibration=str(file))
+    other = predict("llama-3.1-8b", H100, engine="vllm", calibration=str(file), tp=2, weights="fp8")
+    assert not [note for note in same.notes if "fitted on" in note]
+    assert [note for note in other.notes if "formats weights bf16" in note and "tp 1" in note]
+
+
+def test_factors_of_no_engine_say_how_they_are_asked_for(tmp_path):
+    own, _ = fit("llama-3.1-8b", H100, points(lambda i: 1.0))
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps({"schema": SCHEMA, **encode(own)}))
+    with pytest.raises(RooflensError, match="leave --engine away"):
+        predict("llama-3.1-8b", H100, engine="vllm", calibration=str(file))
+
+
+def test_a_point_beyond_the_models_positions_is_refused():
+    with pytest.raises(RooflensError, match="made for 131072 positions, and 200001 are asked for"):
+        fit("llama-3.1-8b", H100, [{"batch": 1, "prompt": 200000, "output": 1, "tpot_s": 0.02}] * 2)

@@ -8,7 +8,9 @@ import pytest
 
 from rooflens import api
 from rooflens.api import Question
-from rooflens.api.serving import Load, deployment
+from rooflens.api.deployed import Load, deployment
+from rooflens.api.serving import advise as api_advise
+from rooflens.errors import RooflensError
 from rooflens.levers.advice import PAYS, advise, reached
 from rooflens.levers.changes import Means, changes
 from rooflens.prediction.memory import reserve
@@ -175,3 +177,24 @@ def test_sparsity_is_of_the_formats_that_the_chip_has_it_in():
     assert chip.sparse_multipliers["fp4"] == 1
     unknown = next(x for x in advise(dense("tpu-v5e"), reserve(None), Means()).levers if x.name == "2:4 sparsity")
     assert unknown.why_not
+
+
+def test_by_cost_the_machines_to_move_to_are_those_with_a_price():
+    found = api_advise("llama-3.1-8b", "rtx-4090-24gb", goal="cost")
+    machines = [x for x in found.levers if x.name.startswith("H100")]
+    assert all(x.usd_per_million_tokens is not None for x in machines)
+    assert found.levers[0].gain_floor > 1
+
+
+def test_machines_are_named_as_everywhere_with_their_own_figures_and_each_once():
+    found = {x.name for x in api_advise("llama-3.1-8b", H100, to="l40s,memory=1TB/s,l4").levers}
+    assert {"L40S", "L4"} <= found
+    for to, said in (("", "a name is empty"), ("l4,l4", "l4 is named twice")):
+        with pytest.raises(RooflensError, match=said):
+            api_advise("llama-3.1-8b", H100, to=to)
+
+
+def test_what_does_not_fit_is_not_made_to_fit_by_what_leaves_memory_alone():
+    found = {x.name: x for x in api_advise("llama-3.1-405b", H100, to="l40s").levers}
+    assert found["prefill and decode on machines of their own"].fits is False
+    assert found["tensor parallelism 8"].memory_bytes < 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
 from rooflens.api.serving import plan, predict
+from rooflens.errors import RooflensError
 
 ASKED = {"prompt": 1024, "output": 512, "weights": "fp8", "engine": "vllm"}
 
@@ -83,3 +85,20 @@ def test_a_wrong_question_gets_a_sentence(cli, more, said):
     result = cli("plan", "llama-3.1-8b", *asked, *more)
     assert result.code == 2
     assert said in result.err
+
+
+def test_machines_are_named_as_everywhere_and_each_once():
+    found = of("llama-3.1-8b", on="h100-sxm5-80gb,memory=2TB/s,a100-sxm4-80gb", weights=None)
+    assert {layout.machine for layout in found.layouts} == {"h100-sxm5-80gb", "a100-sxm4-80gb"}
+    slow, quick = (of("llama-3.1-8b", on=on).layouts[0] for on in ("h100-sxm5-80gb,memory=2TB/s", "h100-sxm5-80gb"))
+    assert slow.tpot_s > quick.tpot_s or slow.batch < quick.batch
+    for on, said in (("", "a name is empty"), ("l4,l4", "l4 is named twice")):
+        with pytest.raises(RooflensError, match=said):
+            of(on=on)
+
+
+def test_of_layouts_that_cost_the_same_the_quicker_comes_first():
+    found = of("llama-3.1-8b", weights=None).layouts
+    for one, other in pairwise(found):
+        if (one.usd_per_hour, one.devices) == (other.usd_per_hour, other.devices):
+            assert one.tpot_s <= other.tpot_s

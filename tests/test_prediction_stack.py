@@ -6,7 +6,8 @@ import pytest
 
 from rooflens import api, artefacts
 from rooflens.api import Question
-from rooflens.api.serving import Load, deployment, predict
+from rooflens.api.deployed import Load, deployment
+from rooflens.api.serving import predict
 from rooflens.errors import RooflensError
 from rooflens.prediction.stack import CACHE_WRITES, SMALL, is_small, stack
 from rooflens.records import replace

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooflens.api import Question, machine
-from rooflens.api.serving import Load, deployment
+from rooflens.api.deployed import Load, deployment
 from rooflens.catalogue.calibrations import served
 from rooflens.errors import RooflensError
 from rooflens.operators.cost import Cost

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rooflens import api, artefacts, catalogue, workload
+from rooflens.api.named import several
 from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
 from rooflens.errors import NoPath, RooflensError, Unknown
@@ -113,7 +114,7 @@ def ceilings(
     """
     from rooflens import batch_one
 
-    asked, there = _several(models, "models"), [api.machine(name) for name in _several(on, "machines")]
+    asked, there = several(models, "models"), [api.machine(name) for name in several(on, "machines")]
     positions = batch_one.CONTEXT if context is None else context
     whole(positions, "context")
     tops = tuple(_top(model, machine, positions, math) for model in asked for machine in there)
@@ -168,31 +169,3 @@ def _stored(text: str) -> tuple[str, str | None]:
         return text, None
     dtype(weights)
     return name, weights
-
-
-def _several(given: str | Iterable[str], what: str) -> list[str]:
-    """The names of a list, or of a text with commas. Raises RooflensError for one that is empty or there twice."""
-    found = _parted(given, after_names=what == "machines") if isinstance(given, str) else list(given)
-    if not found or not all(found):
-        raise RooflensError(f"{what}: a name is empty; write them with commas between, like a,b")
-    twice = [name for name in found if found.count(name) > 1]
-    if twice:
-        raise RooflensError(f"{what}: {twice[0]} is named twice")
-    return found
-
-
-def _parted(text: str, *, after_names: bool) -> list[str]:
-    """Parts between commas, KEY=VALUE belonging to what stands before it until the key comes again.
-
-    after_names: that may be a name (a machine with its own figures), else only another KEY=VALUE.
-    """
-    found: list[list[str]] = []
-    for part in (part.strip() for part in text.split(",")):
-        key, equals, _ = part.partition("=")
-        before = found[-1] if found else []
-        joins = before and (after_names or "=" in before[0]) and key not in [one.partition("=")[0] for one in before]
-        if equals and joins:
-            before.append(part)
-        else:
-            found.append([part])
-    return [",".join(parts) for parts in found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooflens import workload
 from rooflens.api import Question
-from rooflens.api.serving import PLAIN, Load, other
+from rooflens.api.deployed import PLAIN, Load, other
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError

@@ -62,8 +62,7 @@ def command(
     said = {name: value for name, value in asked.items() if value is not None}
     said |= said_bytes(runtime_bytes, graph_bytes) | {"batch": _one(batch, "batch")}
     said |= {} if context is None else {"context": _one(context, "context")}
-    machines = [name.strip() for name in to.split(",")] if to else []
-    found = advise(model, on, to=machines, **said)
+    found = advise(model, on, to=to, **said)
     if out is not None:
         artefacts.write_json(answer_file(out, "advise"), found, SCHEMA)
     emit(artefacts.to_json(encode(found), SCHEMA) if as_json else "\n\n".join(_shown(found, lang)))

@@ -54,9 +54,8 @@ def command(
         )
     said = {name: value for name, value in asked.items() if value is not None}
     said |= said_bytes(runtime_bytes, graph_bytes)
-    machines = [name.strip() for name in on.split(",")] if on else []
     times = {"ttft_s": _seconds(ttft, "ttft"), "tpot_s": _seconds(tpot, "tpot")}
-    found = plan(model, users=users, on=machines, **times, **said)
+    found = plan(model, users=users, on=on, **times, **said)
     if out is not None:
         artefacts.write_json(answer_file(out, "plan"), found, SCHEMA)
     emit(artefacts.to_json(encode(found), SCHEMA) if as_json else "\n\n".join(_shown(found, lang)))

@@ -125,7 +125,7 @@ def _lever(
 ) -> Lever:
     flag = flags.get(change.flag)
     if change.after is None:
-        return _beside_the_floor(change, now, goal, estimator, flag)
+        return _beside_the_floor(change, now, kept, goal, estimator, flag)
     if change.flag == "batch" and goal == "latency":
         return Lever(change.name, why_not="more sequences never make a user's token come sooner", engine_flag=flag)
     after = change.after
@@ -146,14 +146,16 @@ def _lever(
 
 
 def _beside_the_floor(
-    change: Change, now: Deployment, goal: Goal, estimator: Estimator | None, flag: str | None
+    change: Change, now: Deployment, kept: Reserve, goal: Goal, estimator: Estimator | None, flag: str | None
 ) -> Lever:
     """A lever that leaves the floor as it is: what it takes from the expected time, or why it cannot help."""
     lighter = estimator.without(change.without) if estimator and change.without else None
     if estimator is None or lighter is None:
         return Lever(change.name, why_not=change.why_not, engine_flag=flag)
     gain = _expected(now, goal, lighter) / _expected(now, goal, estimator)
-    return Lever(change.name, 1.0, gain, memory_bytes=0.0, engine_flag=flag, note=change.why_not)
+    more, fits = _memory(now, now, kept)
+    usd = _usd(now, lighter)
+    return Lever(change.name, 1.0, gain, None, more, fits, flag, usd, change.why_not)
 
 
 def _gain_expected(after: Deployment, now: Deployment, goal: Goal, estimator: Estimator | None) -> float | None:

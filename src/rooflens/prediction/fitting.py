@@ -24,6 +24,7 @@ HEARD = 2.5  # a residual of so many noises counts half
 ROUNDS = 3
 USUAL = 4.0  # points that the usual noise is worth
 SMALLEST = 0.05
+MOST = 100.0  # a factor or a spread beyond this is a damaged file
 UNITS_OFF = 100.0  # so many times the expectation is a unit, not a speed
 
 Three = tuple[float, float, float]
@@ -43,6 +44,13 @@ class Fit:
     error_before: float
     error_after: float
     spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("roofs", "fixed", "prompts", "spread"):
+            if not 0 < getattr(self, name) <= MOST:
+                raise RooflensError(f"{name} is a factor above 0 and up to {MOST:g}, not {getattr(self, name):g}")
+        if self.points < LEAST:
+            raise RooflensError(f"points is the number of points behind it, at least {LEAST}, not {self.points}")
 
 
 def fit(served: Served, loads: Sequence[tuple[Deployment, float]]) -> Fit:
@@ -122,7 +130,8 @@ def _check(number: int, deployment: Deployment, measured_s: float, expected_s: f
     if not measured_s > 0:
         raise RooflensError(f"{said}; a time must be above 0")
     if measured_s > UNITS_OFF * expected_s:
-        raise RooflensError(f"{said} is {measured_s / expected_s:.0f} times what is expected; is it in ms? write 12ms")
+        times = f"{measured_s / expected_s:.0f} times what is expected"
+        raise RooflensError(f"{said} is {times}; is it in ms? Then its column is tpot_ms")
     floor_s = float(deployment.floor("decode").floor_s)
     if measured_s < floor_s:
         raise RooflensError(
@@ -141,7 +150,10 @@ def _dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 @record
 class Calibrated:
-    """The file of `rooflens fit`: one deployment's own factors on dated constants. how: tp, ep, dp, pp."""
+    """The file of `rooflens fit`: one deployment's own factors on dated constants. how: tp, ep, dp, pp.
+
+    formats: those of weights, cache and arithmetic; None in files from before they were kept.
+    """
 
     base: str
     engine: str
@@ -149,6 +161,7 @@ class Calibrated:
     machine: str
     how: Mapping[str, int]
     fit: Fit
+    formats: str | None = None
 
 
 def applied(served: Served, own: Calibrated) -> Served:

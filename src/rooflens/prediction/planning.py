@@ -181,8 +181,9 @@ def _time(deployment: Deployment, estimator: Estimator | None, phase: Phase) -> 
     return float(deployment.floor(phase).floor_s) if estimator is None else estimator.expect(deployment, phase).high_s
 
 
-def _cost(layout: Layout) -> tuple[bool, float, int]:
-    return layout.usd_per_hour is None, layout.usd_per_hour or 0.0, layout.devices
+def _cost(layout: Layout) -> tuple[bool, float, int, float]:
+    """What costs least first; of equals, fewer devices, then the quicker."""
+    return layout.usd_per_hour is None, layout.usd_per_hour or 0.0, layout.devices, layout.tpot_s
 
 
 def _conventions(*, estimated: bool) -> dict[str, str]:
