@@ -122,3 +122,57 @@ def test_arithmetic_takes_no_batch_or_engine(cli):
     assert result.code == 2
     assert "batch" in result.err
     assert "engine" in result.err
+
+
+def test_what_does_not_fit_says_what_would(cli):
+    """811.7 GB of weights and 85.9 GB a device: ten at least, so 16 that share each layer."""
+    text = cli("predict", "llama-3.1-405b", "--on", "h100-sxm5-80gb").out
+    assert "does not fit" in text
+    assert "tp 16 fits" in text
+    crowded = cli(*EIGHT, "--engine", "vllm", "--batch", "256").out
+    assert "batch 229 fits at this context" in crowded
+
+
+def test_what_the_runtime_takes_is_unknown_and_not_nothing(cli):
+    assert "runtime unknown" in cli(*EIGHT).out
+    found = json.loads(cli(*EIGHT, "--json").out)
+    assert "runtime_bytes" not in found["memory"]
+    said = json.loads(cli(*EIGHT, "--runtime-bytes", "0B", "--graph-bytes", "1GB", "--json").out)
+    assert said["memory"]["runtime_bytes"] == 1e9
+
+
+def test_the_roofs_that_a_prediction_rests_on_are_named_with_their_units(cli):
+    found = json.loads(cli(*EIGHT, "--weights", "fp8", "--tp", "2", "--json").out)
+    rates = {constant["name"]: constant["value"] for constant in found["constants"]}
+    assert rates["memory/main, B/s"] == 3.35e12
+    assert rates["link/nvlink, B/s"] == 450e9
+    assert {rates[name] for name in rates if name.endswith("FLOP/s")} == {989.4e12, 1978.9e12}
+
+
+def test_a_pipeline_says_its_bubble_and_what_is_uneven(cli):
+    """Three of four stages wait: (4 - 1) / (2 + 4 - 1)."""
+    asked = [*EIGHT, "--pp", "4", "--microbatches", "2", "--batch", "8"]
+    assert "each stage waits 60 % of the step" in cli(*asked).out
+    found = json.loads(cli(*asked, "--json").out)
+    assert found["bubble"] == pytest.approx(0.6)
+    assert found["tpot_s"]["estimate"] > found["tpot_s"]["floor"]
+    assert "3 stages do not share 32 layers evenly" in cli(*EIGHT, "--pp", "3").out
+    assert "only 1 of 8 microbatches have a sequence" in cli(*EIGHT, "--microbatches", "8").out
+
+
+def test_no_more_loads_at_once_than_a_table_holds(cli):
+    result = cli(*EIGHT, "--batch", "1:4096:1", "--context", "1024,2048")
+    assert (result.code, result.out) == (2, "")
+    assert "8192 loads were asked for; 4096 are the most" in result.err
+
+
+def test_a_context_counts_its_prompt(cli):
+    result = cli(*EIGHT, "--prompt", "100", "--context", "50")
+    assert result.code == 2
+    assert "a context counts the prompt too" in result.err
+    assert "without a cached prefix" in cli(*EIGHT, "--prompt", "100", "--context", "500").out
+
+
+@pytest.mark.parametrize("more", [["--runtime-bytes", ""], ["--calibration", ""], ["--graph-bytes", ""]])
+def test_an_option_left_empty_is_not_taken_for_one_left_away(cli, more):
+    assert cli(*EIGHT, *more).code == 2

@@ -11,6 +11,7 @@ import click
 from rooflens import artefacts
 from rooflens.api.serving import predict
 from rooflens.cli.options import (
+    MOST_POINTS,
     F,
     Finite,
     Named,
@@ -67,7 +68,7 @@ def bytes_options(function: F) -> F:
 def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, float]:
     """Those of the two that were said, in bytes."""
     said = (("runtime_bytes", runtime_bytes), ("graph_bytes", graph_bytes))
-    return {name: parse(text, "B") for name, text in said if text}
+    return {name: parse(text, "B") for name, text in said if text is not None}
 
 
 @click.command("predict", epilog="Example:  rooflens predict llama-3.1-8b --on h100-sxm5-80gb --batch 1:512")
@@ -82,7 +83,7 @@ def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, 
     type=click.Choice(["static", "dynamic", "block"]),
     help="Scales of one fp8 product alone: known before, of each token, of blocks.",
 )
-@click.option("--calibration", type=click.Path(), help="A file that `rooflens fit` wrote.")
+@click.option("--calibration", type=Named(), help="A file that `rooflens fit` wrote.")
 @click.option("--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept, with --tokens above 1.")
 @click.option(
     "--measured-tokens-per-s", type=Finite(0, min_open=True), help="What a clock said: adds MBU and a verdict."
@@ -110,10 +111,13 @@ def command(
         raise RooflensError("--fail-below compares a measured rate: give --measured-tokens-per-s")
     batches, contexts = sizes(batch, "batch"), sizes(context, "context") if context is not None else [None]
     grid = list(itertools.product(batches, contexts))
+    if len(grid) > MOST_POINTS:
+        raise RooflensError(f"{len(grid)} loads were asked for; {MOST_POINTS} are the most at once, take larger steps")
     if len(grid) > 1 and asked["measured_tokens_per_s"] is not None:
         raise RooflensError(f"one measured rate belongs to one load, and {len(grid)} were asked for")
     said = {name: value for name, value in asked.items() if value is not None}
     said |= said_bytes(runtime_bytes, graph_bytes)
+    said |= {"calibration": str(said["calibration"])} if "calibration" in said else {}
     answers = [predict(model, on, batch=b, **({} if c is None else {"context": c}), **said) for b, c in grid]
     _curves(answers, plot, as_csv, lang)
     found = [encode(answer) for answer in answers]

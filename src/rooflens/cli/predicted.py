@@ -112,6 +112,8 @@ def _where(found: Prediction, lang: str) -> Iterator[str]:
     yield say(
         "predict.where", lang, bound=known(f"frame.bound.{found.bound}", found.bound, lang), parts=", ".join(said)
     )
+    if found.bubble is not None:
+        yield say("predict.bubble", lang, share=percent(found.bubble))
     for roof in ("measured", "datasheet"):
         mfu, mbu = getattr(found, f"mfu_of_{roof}"), getattr(found, f"mbu_of_{roof}")
         if mfu is not None and mbu is not None:
@@ -129,9 +131,11 @@ def _limits(found: Prediction, lang: str) -> Iterator[str]:
     if held is not None:
         parts = {
             "weights": held.weight_bytes, "kv": held.kv_bytes, "activations": held.activation_bytes,
-            "runtime": held.runtime_bytes, "usable": held.usable_bytes, "capacity": held.capacity_bytes,
+            "usable": held.usable_bytes, "capacity": held.capacity_bytes,
         }  # fmt: skip
-        yield say("predict.memory", lang, tokens=held.kv_tokens, **{k: show(v, "B") for k, v in parts.items()})
+        shown = {k: show(v, "B") for k, v in parts.items()}
+        outside = say("frame.unknown", lang) if held.runtime_bytes is None else show(held.runtime_bytes, "B")
+        yield say("predict.memory", lang, tokens=held.kv_tokens, runtime=outside, **shown)
 
 
 def rests_on(constants: Iterable[Constant], lang: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,24 +78,34 @@ def batch_at_ridge(deployment: Deployment) -> int | None:
     """From which batch on compute binds the products with weights; None when not below a million sequences.
 
     Found by pricing the weights' products alone: the smallest batch at which their compute takes at least as long as
-    reading them.
+    reading them. Without experts compute grows as the batch and reading stays, so the first guess is nearly always it.
     """
 
-    def bound_by_compute(batch: int) -> bool:
-        priced = price_step(weights_only(with_batch(deployment, batch)), deployment.machine, activations=False)
-        sums: dict[str, float] = {}
-        for kernel in priced.kernels:
-            for resource, seconds in kernel.times_s.items():
-                kind = kind_of(resource)
-                sums[kind] = sums.get(kind, 0.0) + kernel.count * float(seconds)
-        return sums.get("compute", 0.0) >= sums.get("memory", 0.0)
+    def binds(batch: int) -> bool:
+        return _compute_over_memory(deployment, batch) >= 1
 
-    low, high = 0, 1
-    while not bound_by_compute(high):
+    first = _compute_over_memory(deployment, 1)
+    if first >= 1:
+        return 1
+    low, high = 1, min(MOST_BATCH, math.ceil(1 / first)) if first else MOST_BATCH
+    if binds(high):
+        return edge(low, high - 1, binds) if binds(high - 1) else high
+    while not binds(high):
         low, high = high, 2 * high
         if high > MOST_BATCH:
             return None
-    return edge(low, high, bound_by_compute)
+    return edge(low, high, binds)
+
+
+def _compute_over_memory(deployment: Deployment, batch: int) -> float:
+    """Seconds of arithmetic over those of reading, of all products with weights."""
+    priced = price_step(weights_only(with_batch(deployment, batch)), deployment.machine, activations=False)
+    sums = {"compute": 0.0, "memory": 0.0}
+    for kernel in priced.kernels:
+        for resource, seconds in kernel.times_s.items():
+            kind = kind_of(resource)
+            sums[kind] = sums.get(kind, 0.0) + kernel.count * float(seconds)
+    return sums["compute"] / sums["memory"] if sums["memory"] else math.inf
 
 
 def with_batch(deployment: Deployment, batch: float) -> Deployment:

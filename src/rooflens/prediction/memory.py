@@ -44,7 +44,12 @@ class Reserve:
     @property
     def outside_bytes(self) -> float:
         """The runtime's and the graphs' share, as far as known."""
-        return (self.runtime_bytes or 0.0) + (self.graph_bytes or 0.0)
+        return sum(self.known_outside)
+
+    @property
+    def known_outside(self) -> tuple[float, ...]:
+        """Those of the two that are known."""
+        return tuple(size for size in (self.runtime_bytes, self.graph_bytes) if size is not None)
 
 
 @record
@@ -53,12 +58,13 @@ class Memory:
 
     kv_bytes: cache and states of the batch at its context. max_sequences: as many at that context as fit, over all
     replicas; kv_tokens: cached tokens that the engine will have, over all replicas; max_context: of one sequence alone.
+    runtime_bytes: of driver, libraries and CUDA graphs, as far as known; None: of neither.
     """
 
     weight_bytes: float
     kv_bytes: float
     activation_bytes: float
-    runtime_bytes: float
+    runtime_bytes: float | None
     capacity_bytes: float
     usable_bytes: float
     needed_bytes: float
@@ -101,7 +107,7 @@ def memory(model: Model, precision: Precision, step: Step, capacity_bytes: float
         weight_bytes=parts.weight_bytes,
         kv_bytes=kv,
         activation_bytes=parts.activation_bytes(sequences),
-        runtime_bytes=kept.outside_bytes,
+        runtime_bytes=kept.outside_bytes if kept.known_outside else None,
         capacity_bytes=capacity_bytes,
         usable_bytes=usable,
         needed_bytes=needed,
@@ -232,10 +238,8 @@ def _most(fits: Callable[[float], bool], limit: int = MOST_SEQUENCES) -> int:
 
 def _notes(found: Memory, kept: Reserve, sequences: float) -> Iterator[str]:
     if not found.fits:
-        parts = {
-            "weights": found.weight_bytes, "KV": found.kv_bytes, "activations": found.activation_bytes,
-            "runtime": found.runtime_bytes,
-        }  # fmt: skip
+        parts = {"weights": found.weight_bytes, "KV": found.kv_bytes, "activations": found.activation_bytes}
+        parts |= {} if found.runtime_bytes is None else {"runtime": found.runtime_bytes}
         said = " + ".join(f"{name} {show(size, 'B')}" for name, size in parts.items())
         usable = f"{show(sum(parts.values()), 'B')}, and {show(found.usable_bytes, 'B')} are usable"
         yield f"does not fit: {said} = {usable}, short by {show_binary(found.short_bytes)}"

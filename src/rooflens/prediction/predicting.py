@@ -8,6 +8,7 @@ from typing import Protocol
 from rooflens.diagnose import Verdict, verdict
 from rooflens.prediction.deployment import Deployment, batch_at_ridge, ridge_of
 from rooflens.prediction.memory import Memory, Reserve, memory
+from rooflens.prediction.nearest import nearest
 from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.prediction.where import where
 from rooflens.records import record
@@ -87,11 +88,12 @@ def predict(
         tokens_per_s_per_device=rate / deployment.devices,
         tokens_per_s_ceiling=batch * kept_tokens / tpot.floor,
         bound=decode.bound,
+        bubble=float(decode.pipeline.bubble) if decode.pipeline.stages > 1 else None,
         where_time_goes={**where(decode, deployment.operators("decode")), **spent},
         ridge_flops_per_byte=ridge_of(deployment),
         batch_at_ridge=batch_at_ridge(deployment),
         batch_memory_allows=held.max_sequences if held else None,
-        constants=tuple(_constants(machine, estimator)),
+        constants=tuple(_constants(deployment, estimator)),
         memory=held,
         usd_per_million_tokens=usd_per_million(deployment, rate),
         joules_per_token=None if machine.power_w is None else machine.power_w * deployment.devices / rate,
@@ -99,7 +101,7 @@ def predict(
         mbu=mbu(decode, machine, measured_s) if measured_s else None,
         mfu=mfu(decode, machine, measured_s) if measured_s else None,
         verdict=_verdict(decode, machine, measured_s) if measured_s else None,
-        notes=tuple(_notes(deployment, decode, held, estimator)),
+        notes=tuple(_notes(deployment, decode, held, kept, estimator)),
         not_modelled=deployment.model.not_modelled,
         **shares,
     )
@@ -171,19 +173,28 @@ def _conventions(deployment: Deployment) -> dict[str, str]:
     }
 
 
-def _constants(machine: Machine, estimator: Estimator | None) -> Iterator[Constant]:
-    for ceiling in (machine.memory("read"), *machine.find("launch"), *machine.find("link", level=machine.link)):
-        yield Constant(ceiling.id, ceiling.floor_value, ceiling.origin)
+def _constants(deployment: Deployment, estimator: Estimator | None) -> Iterator[Constant]:
+    """The rates that the floor rests on, each with its unit in its name, and what the expectation rests on."""
+    machine = deployment.machine
+    maths = dict.fromkeys(math for o in deployment.operators("decode") for math in o.cost.flops)
+    links = machine.find("link", level=machine.link) if machine.link and deployment.devices > 1 else []
+    roofs = [machine.memory("read"), *(machine.compute(math) for math in maths), *machine.find("launch"), *links]
+    for ceiling in roofs:
+        yield Constant(f"{ceiling.id}, {ceiling.unit}", ceiling.floor_value, ceiling.origin)
     if estimator is not None:
         yield from estimator.constants
 
 
-def _notes(deployment: Deployment, floor: StepPrice, held: Memory | None, estimator: Estimator | None) -> Iterator[str]:
+def _notes(
+    deployment: Deployment, floor: StepPrice, held: Memory | None, kept: Reserve, estimator: Estimator | None
+) -> Iterator[str]:
     yield from deployment.notes
     yield from floor.unpriced
     if held is None:
         yield f"the memory of {deployment.machine.name} is not known, so whether it fits is not said"
     else:
         yield from held.notes
+        if not held.fits:
+            yield from nearest(deployment, held, kept)
     if estimator is None:
         yield NO_ESTIMATE

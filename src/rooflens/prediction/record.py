@@ -51,7 +51,8 @@ class Prediction:
     tokens_per_s_ceiling: of all sequences at the floor. mfu, mbu: of the decode step at its expected time, of either
     roof where it is known; without _of: of a measured rate. batch_at_ridge: from where on compute binds the products
     with weights. batch_memory_allows: sequences that fit at this context. where_time_goes: seconds, of the
-    floor by what binds and beside it by what is added. usd, joules: at the catalogue's price and power limit.
+    floor by what binds and beside it by what is added. bubble: of a pipeline, the share of the step that a stage waits,
+    (p - 1) / (m + p - 1). usd, joules: at the catalogue's price and power limit.
     """
 
     _repr_html_ = html
@@ -74,6 +75,7 @@ class Prediction:
     batch_memory_allows: int | None
     constants: tuple[Constant, ...]
     memory: Memory | None = None
+    bubble: float | None = None
     mfu_of_measured: float | None = None
     mfu_of_datasheet: float | None = None
     mbu_of_measured: float | None = None
