@@ -310,14 +310,14 @@ def test_devices_that_do_not_go_together_are_a_sentence(wrong: dict[str, int], s
 
 
 def test_experts_are_spread_whole_so_there_are_no_more_ranks_than_experts() -> None:
-    with pytest.raises(RooflensError, match="ep 16 is more than the 8 experts of mixtral-8x7b; ep may be 1, 2, 4, 8$"):
+    with pytest.raises(RooflensError, match=r"ep 16 is more than the 8 experts of mixtral-8x7b; ep may be 1, 2, 4, 8$"):
         rooflens.place("mixtral-8x7b", H100, tp=16, ep=16)
     assert rooflens.place("mixtral-8x7b", H100, tp=16, ep=8).total.floor_s > 0
 
 
 @pytest.mark.parametrize("skew", [17.0, 1e300, float("inf")])
 def test_a_skew_that_no_router_has_is_a_sentence(skew: float) -> None:
-    with pytest.raises(RooflensError, match="routing_skew .* is out of range"):
+    with pytest.raises(RooflensError, match=r"routing_skew .* is out of range"):
         workload.decode(4, 64, routing_skew=skew)
 
 

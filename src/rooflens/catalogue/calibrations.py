@@ -63,8 +63,8 @@ class ServedConstants:
     a mixed pass, a prefill pass; in kernels: rider (a norm, a rotary ... riding), experts and experts_prefill (routing,
     sorting, combining), fused_experts (their share where a 4-bit kernel fuses them), latent, scan, narrowing (of
     activations, a product). spread_first_s: the first token where replicas share experts. most: no more of the memory
-    roof. chips: seen, by the stacks that ran on them (prediction.intervals). chip_sd: of the logarithm of what a chip is off
-    when it is left out.
+    roof. chips: seen, by the stacks that ran on them (prediction.intervals). chip_sd: of the logarithm of what a chip
+    is off when it is left out.
     """
 
     date: str
