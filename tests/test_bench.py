@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from observed_files import ncu_wide
 from test_observed_benches import DECODE, MATRIX, NCCL, PREFILL, SERVED, TABLE
@@ -18,6 +18,7 @@ from rooflens.accounting.benches import Asked, judged_point
 from rooflens.api.benches import measurements
 from rooflens.errors import BadFile, RooflensError, Unknown
 from rooflens.present.retold import retold
+from rooflens.records import encode
 from rooflens.roofline.observed import BenchPoint
 
 R4090, A100, H100 = "rtx-4090-24gb", "a100-sxm4-80gb", "h100-sxm5-80gb"
@@ -96,13 +97,10 @@ def test_a_model_says_which_weights_a_token_reads_and_adds_the_cache(bench):
     at = {**DECODE, "n_depth": 4096, "type_k": "f16"}
     decode = only(bench([at], R4090, **LLAMA_8B), "decode")
     read = 1 - 128256 * 4096 / 8030261248  # all but the embedding table
-    cache = (
-        2 * 8 * 128 * 32 * 2 * (4096 + 64)
-    )  # keys and values, heads, width, layers, bytes, positions of the mean token
+    cache = 2 * 8 * 128 * 32 * 2 * (4096 + 64)  # k and v, heads, width, layers, bytes, positions of the mean token
     assert decode.demand_per_s == pytest.approx((4912898048 * read + cache) * 150, rel=2e-3)
-    assert (
-        bench([at], R4090, **LLAMA_8B).conventions["precision"].startswith("weights as large as the file says, KV fp16")
-    )
+    stored = bench([at], R4090, **LLAMA_8B).conventions["precision"]
+    assert stored.startswith("weights as large as the file says, KV fp16")
     narrow = only(bench([{**at, "type_k": "q8_0"}], R4090, **LLAMA_8B), "decode")
     assert decode.demand_per_s - narrow.demand_per_s == pytest.approx(cache * (1 - 8.5 / 16) * 150, rel=1e-3)
 
@@ -386,6 +384,33 @@ def test_a_ratio_is_demand_over_ceiling_and_above_1_it_is_always_explained(per_s
 def test_a_step_has_at_least_one_sequence_and_littles_law_otherwise(rate, token_s):
     run = Run(requests_per_s=1.0, output_per_s=rate, total_per_s=rate, token_s=token_s, step_point="tpot mean")
     assert run.batch == max(round(rate * token_s), 1)
+
+
+@settings(max_examples=60)
+@given(
+    said=st.dictionaries(
+        st.sampled_from(
+            ["duration", "completed", "total_input_tokens", "total_output_tokens", "output_throughput", "mean_tpot_ms",
+             "total_token_throughput", "request_throughput", "mean_ttft_ms", "mean_itl_ms", "accept_length",
+             "max_concurrency", "batch_size", "input_len", "output_len", "prefill_throughput", "decode_throughput"]
+        ),
+        st.sampled_from([0, -1, 1, 0.5, 1e9, 1e40, 1e300, "7", "x", None, True, [1], float("inf"), float("nan")]),
+        min_size=3,
+    )
+)  # fmt: skip
+def test_no_result_is_odd_enough_for_a_traceback(tmp_path_factory, said):
+    path = tmp_path_factory.getbasetemp() / "odd"
+    path.write_text(json.dumps({**said, "backend": "sglang"}))
+    for ask in (lambda: encode(rooflens.bench(path, H100, **LLAMA_8B)), lambda: measurements(path)):
+        try:
+            ask()
+        except RooflensError as why:
+            assert str(why)
+
+
+def test_a_run_that_no_step_can_be_priced_for_says_why(bench):
+    found = bench({**LENGTHY, "total_output_tokens": 1e30, "output_throughput": None}, H100, **LLAMA_8B)
+    assert only(found, "tpot mean").missing
 
 
 def test_results_become_points_of_a_fit(tmp_path):

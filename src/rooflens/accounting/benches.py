@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rooflens.accounting import bench_runs, bench_tools
 from rooflens.accounting.bench_findings import beside, cached, findings
 from rooflens.accounting.bench_record import CONVENTIONS, Benches, Demand, JudgedPoint, Modelled
-from rooflens.errors import NoPath
+from rooflens.errors import NoPath, RooflensError
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.observed import BenchPoint, Observed
@@ -68,21 +68,34 @@ def _asked(seen: Observed, model: Modelled | None, math: str | None) -> Iterator
         yield from (_of_run(point, run, model) for point in points)
     for point in seen.points:
         if point.tool not in bench_runs.TOOLS:
-            yield Asked(point, bench_tools.asked(point, model, math) if point.value is not None else None)
+            yield _of_tool(point, model, math)
+
+
+def _of_tool(point: BenchPoint, model: Modelled | None, math: str | None) -> Asked:
+    if point.value is None:
+        return Asked(point, None)
+    try:
+        return Asked(point, bench_tools.asked(point, model, math))
+    except RooflensError as why:  # a step that no model has, or no machine can do
+        return Asked(point, str(why))
 
 
 def _of_run(point: BenchPoint, run: bench_runs.Run, model: Modelled | None) -> Asked:
     """A point of a serving run; where it beats what no software beats, or the run denies itself, that is said."""
     if point.value is None:
         return Asked(point, None)
-    floor_s = bench_runs.first_token_s(point, run, model)
+    try:
+        floor_s = bench_runs.first_token_s(point, run, model)
+        demand = bench_runs.served(point, run, model)
+    except RooflensError as why:
+        floor_s, demand = None, str(why)
     doubts = [bench_runs.beyond(run) if point.name == run.step_point else None]
     if floor_s is not None and point.value < floor_s:
         doubts.append(
             f"{show(point.value, 's')} beats the floor of a prefill, {show(floor_s, 's')}: suspect prompts that were "
             "found in a cache, fewer bits than were counted, another model or another machine"
         )
-    return Asked(point, bench_runs.served(point, run, model), floor_s, tuple(filter(None, doubts)))
+    return Asked(point, demand, floor_s, tuple(filter(None, doubts)))
 
 
 def judged_point(asked: Asked, machine: Machine | None, stranger: str | None = None) -> JudgedPoint:
