@@ -81,7 +81,7 @@ def unit(written: str) -> tuple[float, str]:
     Cycles a second are Hz. What is no unit of ours comes back as written, with factor 1.
     """
     text = written.strip()
-    if text == "%":
+    if text in ("%", "percent"):
         return 0.01, "1"
     above, slash, below = text.partition("/")
     over, under = _WORD.fullmatch(above), _WORD.fullmatch(below)

@@ -11,12 +11,13 @@ from rooflens.errors import BadFile
 Row = dict[str, str]
 _APART = re.compile(r"\s{2,}")
 _RULE = re.compile(r"[\s\-=|+:]*")
+_NAMES = ("Name", "Operation", "Range", "Kernel Name")
 
 
 def tables(lines: Iterable[str], where: str, is_header: Callable[[str], bool]) -> Iterator[tuple[tuple[str, ...], Row]]:
     """The rows of every table whose header is known by `is_header`, each with its header; an empty line ends a table.
 
-    Raises BadFile for a line that is no CSV.
+    A name that stands last keeps its commas where nobody quoted it. Raises BadFile for a line that is no CSV.
     """
     header: tuple[str, ...] = ()
     comma = True
@@ -29,6 +30,8 @@ def tables(lines: Iterable[str], where: str, is_header: Callable[[str], bool]) -
             header = ()
         elif header and not _RULE.fullmatch(plain):
             cells = _cells(plain, len(header), where, number, comma=comma)
+            if comma and len(cells) > len(header) and header[-1] in _NAMES:
+                cells[len(header) - 1 :] = [", ".join(cells[len(header) - 1 :])]
             if len(cells) >= len(header) - 1:
                 yield header, dict(zip(header, cells, strict=False))
 

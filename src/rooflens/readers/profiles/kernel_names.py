@@ -57,7 +57,7 @@ _XMMA = re.compile(r"gemm_(\w+?)_(\w+?)_(f16|f32|f64|bf16|i32|\w+?)_[nt]{2}_")
 _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("fp4", re.compile(r"nvfp4|mxfp4|e2m1|fp4")),
     ("fp8", re.compile(r"e4m3|e5m2|fp8|f8f8|float8")),
-    ("int8", re.compile(r"i8i8|s8s8|int8|imma|i16832|i8816|igemm|_s8_|w8a8_int8")),
+    ("int8", re.compile(r"i8i8|s8s8|int8|imma|i16832|i8816|igemm(?!_(?:fwd|bwd|wrw))|_s8_|w8a8_int8")),
     ("tf32", re.compile(r"tf32|tensorop_s1688(?:gemm|fprop|dgrad|wgrad)(?!_(?:b?f16|fp16))|s1688tf32")),
     ("bf16", re.compile(r"bf16|bfloat16|BFloat16")),
     ("fp16", re.compile(r"fp16|[^b]f16|__half|c10::Half|half_t|\bhalf\b|hgemm|h16816|h884|h1688|hmma")),

@@ -17,19 +17,24 @@ from rooflens.roofline.observed import Copy, HostOp, Kernel, Launch, Observed, S
 FORM = "nsys-stats"
 _TITLE = re.compile(r"(?P<name>.*?)\s*\((?P<unit>[^()]*)\)$")
 _KINDS = (
-    ("HtoD", "host-to-device"),
-    ("DtoH", "device-to-host"),
-    ("DtoD", "device-to-device"),
-    ("PtoP", "peer-to-peer"),
-    ("HtoH", "host-to-host"),
-    ("memset", "memset"),
+    ("HtoD", re.compile("host-to-device|htod")),
+    ("DtoH", re.compile("device-to-host|dtoh")),
+    ("DtoD", re.compile("device-to-device|dtod")),
+    ("PtoP", re.compile("peer-to-peer|ptop")),
+    ("HtoH", re.compile("host-to-host|htoh")),
+    ("memset", re.compile("memset")),
 )
+_COPIED = "[CUDA "  # what the tool calls a copy, a fill or a migration begins so
+_CALLS = re.compile(r"_*(cu|hip|hsa|nv|nccl)")  # of a driver or a library; calls of the operating system are none
+_KIB = re.compile(r"Total[,\s]+Operations[,\s]+Average[,\s].*Operation")  # sizes whose titles have no unit are KiB
 _UNCOUNTED = "a summary of Nsight Systems holds times alone: collect counters with ncu, or shapes with a PyTorch trace"
 
 
 def is_header(line: str) -> bool:
     """Whether this line is the header of one of its tables."""
     plain = line.replace('"', "")
+    if _KIB.fullmatch(plain.strip()):
+        return True
     times = re.search(r"\b(Total Time|Start|Total|Time) ?\((ns|us|ms|s|sec|%|[KMG]i?B|B)\)", plain)
     return bool(times) and bool(re.search(r"(^|[,\s])(Name|Operation|Range)\s*$", plain))
 
@@ -40,7 +45,8 @@ def stats(lines: Iterable[str], where: str) -> Observed:
     for _, cells in tables(lines, where, is_header):
         found.take(_si(cells))
     if not found.any():
-        raise BadFile(where, ["its tables hold no kernels, copies or calls"])
+        why = "its tables hold no kernels, copies or calls"
+        raise BadFile(where, [f"{why} of CUDA: export the report cuda_gpu_kern_sum" if found.others else why])
     if len(found.trace.ran):
         return found.traced(where)
     return found.summed(where)
@@ -66,7 +72,8 @@ class _Found:
     def __init__(self) -> None:
         self.kernels: list[Kernel] = []
         self.copies: dict[str, Copy] = {}
-        self.calls: list[HostOp] = []
+        self.calls: dict[str, HostOp] = {}
+        self.others = 0
         self.spans: list[Span] = []
         self.trace = Columns()
         self.broken = 0
@@ -79,23 +86,36 @@ class _Found:
         """Takes in a row of any table."""
         name = str(row.get("name") or row.get("operation") or row.get("range") or "")
         if "duration" in row and "start" in row:
-            self._ran(name, row)
+            if "grdx" in row or "strm" in row:
+                self._ran(name, row)
+            else:  # a trace of calls
+                self._called(name, 1, _number(row, "duration"))
         elif "range" in row:
             self.spans.append(Span(name, whole(row.get("instances")) or 1, _number(row, "total time") or 0.0))
-        elif "num calls" in row:
-            total = _number(row, "total time") or 0.0
-            self.calls.append(HostOp(name, whole(row.get("num calls")) or 0, total, total))
-        elif name.startswith("[CUDA mem") or "count" in row or "operations" in row:
+        elif "num calls" in row or row.get("category") == "CUDA_API":
+            calls = whole(row.get("num calls", row.get("instances")))
+            self._called(name, calls or 0, _number(row, "total time"))
+        elif name.startswith(_COPIED) or "count" in row or "operations" in row:
             self._copy(name, row)
         elif "instances" in row:
             self.kernels.append(_kernel(name, row))
 
+    def _called(self, name: str, calls: int, time_s: float | None) -> None:
+        if not _CALLS.match(name):
+            self.others += 1
+            return
+        before = self.calls.get(name) or HostOp(name, 0, 0.0, 0.0)
+        total = before.time_s + (time_s or 0.0)
+        self.calls[name] = HostOp(name, before.calls + calls, total, total)
+
     def _copy(self, name: str, row: Mapping[str, object]) -> None:
-        what = _what(name)
-        before = self.copies.get(what) or Copy(what, 0)
+        """One operation; one table has its times, another its sizes, both how often it was."""
+        before = self.copies.get(name) or Copy(_what(name), 0)
         calls = next(filter(None, (whole(row.get(key)) for key in ("count", "instances", "operations"))), before.calls)
         moved, time = _number(row, "total"), _number(row, "total time")
-        self.copies[what] = replace(
+        if moved is None and (kib := finite(row.get("total"))) is not None:
+            moved = kib * 1024
+        self.copies[name] = replace(
             before,
             calls=max(calls, before.calls),
             bytes=before.bytes if moved is None else (before.bytes or 0.0) + moved,
@@ -107,7 +127,7 @@ class _Found:
         device = re.search(r"\((\d+)\)\s*$", str(row.get("device") or ""))
         place = int(device[1]) if device else whole(row.get("device"))
         stream = whole(row.get("strm"))
-        if name.startswith("[CUDA mem"):
+        if name.startswith(_COPIED):
             what = _what(name)
             kind = columns.kind_of(Kind(what, what, place, stream))
             columns.copied[kind] = columns.copied.get(kind, 0.0) + (_number(row, "bytes") or 0.0)
@@ -126,14 +146,33 @@ class _Found:
         self.broken += self.trace.settled()
         faults = [f"{self.broken} rows have no times and were left out"] if self.broken else []
         made = observed(self.trace, where, FORM, lost=self.broken, faults=faults)
-        return replace(made, host_calls=tuple(self.calls), spans=tuple(self.spans))
+        return replace(made, host_calls=tuple(self.calls.values()), spans=tuple(self.spans))
 
     def summed(self, where: str) -> Observed:
         """Summaries; the most time first."""
         kernels = tuple(sorted(self.kernels, key=lambda kernel: -(kernel.time_s or 0.0)))
         warnings = (f"FLOPs and bytes are unavailable: {_UNCOUNTED}",) if kernels else ()
-        return Observed(where, FORM, kernels, tuple(self.copies.values()), host_calls=tuple(self.calls),
+        return Observed(where, FORM, kernels, _by_kind(self.copies.values()), host_calls=tuple(self.calls.values()),
                         spans=tuple(self.spans), warnings=warnings)  # fmt: skip
+
+
+def _by_kind(copies: Iterable[Copy]) -> tuple[Copy, ...]:
+    """Operations that move the same way, together."""
+    out: dict[str, Copy] = {}
+    for copy in copies:
+        before = out.get(copy.what)
+        out[copy.what] = copy if before is None else replace(
+            before,
+            calls=before.calls + copy.calls,
+            bytes=_sum(before.bytes, copy.bytes),
+            time_s=_sum(before.time_s, copy.time_s),
+        )  # fmt: skip
+    return tuple(out.values())
+
+
+def _sum(*parts: float | None) -> float | None:
+    there = [part for part in parts if part is not None]
+    return sum(there) if there else None
 
 
 def _number(row: Mapping[str, object], name: str) -> float | None:
@@ -143,7 +182,7 @@ def _number(row: Mapping[str, object], name: str) -> float | None:
 
 def _what(name: str) -> str:
     plain = name.lower().replace(" ", "-")
-    return next((kind for kind, words in _KINDS if words in plain), "copy")
+    return next((kind for kind, words in _KINDS if words.search(plain)), "copy")
 
 
 def _kernel(name: str, row: Mapping[str, object]) -> Kernel:

@@ -17,7 +17,7 @@ from rooflens.readers.profiles.gathered import observed
 from rooflens.readers.profiles.kernel_names import said
 from rooflens.readers.tables import tables
 from rooflens.records import replace
-from rooflens.roofline.observed import HostOp, Kernel, Launch, Observed
+from rooflens.roofline.observed import Copy, HostOp, Kernel, Launch, Observed
 
 FORM = "rocprof"
 MOST_DISPATCHES = 100_000
@@ -28,12 +28,17 @@ _DEVICES = ("GPU_ID", "gpu-id", "Agent_Id", "Device_Id", "GPU_Id")
 _QUEUES = ("Stream_Id", "Queue_ID", "Queue_Id", "queue-id")
 _CALL = re.compile(r"^(hip|hsa_|__hip|rccl|roctx|nccl[A-Z])[A-Za-z_]*$")
 _COPIES = {"HOST_TO_DEVICE": "HtoD", "DEVICE_TO_HOST": "DtoH", "DEVICE_TO_DEVICE": "DtoD", "HOST_TO_HOST": "HtoH"}
+_COPY = re.compile(r"(?:MEMORY_COPY_|Copy)(\w+)")
+_DOMAIN = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")  # a sum over all calls of an interface, or all dispatches
+_TOTALS = ("TotalDurationNs", "Sum(ns)")
 
 
 def is_header(line: str) -> bool:
     """Whether this line is the header of one of its tables."""
     names = {name.strip() for name in line.replace('"', "").split(",")}
-    if {"Name", "Calls"} <= names and names & {"TotalDurationNs", "TotalDurationNs "}:
+    if names & set(_TOTALS) and names & {"Calls", "Count"} and names & set(_NAMES):
+        return True
+    if {"KernelName", "gpu-id"} <= names:
         return True
     named = names & {"Kernel_Name", "KernelName", "Direction", "Function"}
     times = names & {*_BEGINS, "DurationNs", "Counter_Name"}
@@ -52,10 +57,11 @@ def csv(lines: Iterable[str], where: str) -> Observed:
         return found.with_counters(where)
     if len(found.columns.ran) or len(found.columns.launches):
         return found.traced(where)
-    if found.kernels or found.calls:
+    if found.kernels or found.calls or found.copies:
         kernels = tuple(sorted(found.kernels, key=lambda kernel: -(kernel.time_s or 0.0)))
-        return Observed(where, FORM, kernels, host_calls=tuple(found.calls))
-    raise BadFile(where, ["its tables hold no kernels, copies or calls"])
+        return Observed(where, FORM, kernels, tuple(found.copies.values()), host_calls=tuple(found.calls))
+    why = "its tables hold no kernels, copies or calls"
+    raise BadFile(where, [f"{why}, sums of all of them alone; name the file *_kernel_stats.csv" if found.sums else why])
 
 
 def _first(row: Mapping[str, str], names: Iterable[str]) -> str | None:
@@ -69,13 +75,15 @@ class _Found:
         self.columns = Columns()
         self.kernels: list[Kernel] = []
         self.calls: list[HostOp] = []
+        self.copies: dict[str, Copy] = {}
+        self.sums = 0
         self.counted: dict[tuple[str, ...], tuple[Kernel, int, dict[str, float]]] = {}
         self.beyond = False
         self.broken = 0
 
     def take(self, header: tuple[str, ...], row: Mapping[str, str]) -> None:
         """Takes in a row of any table."""
-        if "TotalDurationNs" in row:
+        if any(name in row for name in _TOTALS):
             self._summary(row)
         elif "Counter_Name" in row:
             self._counter(row, row["Counter_Name"], row.get("Counter_Value", ""))
@@ -87,8 +95,10 @@ class _Found:
             counters = [name for name in header if rocm_counters.is_counter(name)]
             for name in counters:
                 self._counter(row, name, row.get(name, ""))
-            if not counters:
+            if not counters and any(name in row for name in (*_BEGINS, "DurationNs")):
                 self._kernel(row)
+            elif not counters:
+                self._counter(row, "", "")
 
     def _counter(self, row: Mapping[str, str], name: str, value: str) -> None:
         order = (row.get(key, "") for key in ("Dispatch_Id", "Dispatch_ID", "Index", "Process_Id", "PID", "pid"))
@@ -132,8 +142,7 @@ class _Found:
         self._ran(row, kind)
 
     def _copy(self, row: Mapping[str, str]) -> None:
-        direction = row["Direction"].removeprefix("MEMORY_COPY_")
-        what = _COPIES.get(direction, "copy")
+        what = _direction(row["Direction"].removeprefix("MEMORY_COPY_"))
         self._ran(row, Kind(what, what, _number(row.get("Destination_Agent_Id")), _number(row.get("Stream_Id"))))
 
     def _ran(self, row: Mapping[str, str], kind: Kind) -> None:
@@ -152,13 +161,19 @@ class _Found:
             self.columns.launches.extend([(-1 if number is None else number, *span, thread, call)])
 
     def _summary(self, row: Mapping[str, str]) -> None:
-        name, calls = row.get("Name") or "(no name)", whole(row.get("Calls")) or 0
-        total = finite(row.get("TotalDurationNs"))
+        name, calls = _first(row, _NAMES) or "(no name)", whole(_first(row, ("Calls", "Count"))) or 0
+        total = finite(_first(row, _TOTALS))
         if total is None:
             self.broken += 1
             return
         if _CALL.match(name):
             self.calls.append(HostOp(name, calls, total * 1e-9, total * 1e-9))
+            return
+        if copied := _COPY.fullmatch(name):
+            self._copied(_direction(copied[1]), calls, total * 1e-9)
+            return
+        if _DOMAIN.fullmatch(name) and "_" in name:
+            self.sums += 1
             return
         shortest, longest = finite(row.get("MinNs")), finite(row.get("MaxNs"))
         named = said(name)
@@ -176,6 +191,10 @@ class _Found:
             )
         )
 
+    def _copied(self, what: str, calls: int, time_s: float) -> None:
+        before = self.copies.get(what) or Copy(what, 0, 0.0)
+        self.copies[what] = Copy(what, before.calls + calls, (before.time_s or 0.0) + time_s)
+
     def _faults(self) -> list[str]:
         return [f"{self.broken} rows have no times and were left out"] if self.broken else []
 
@@ -191,6 +210,11 @@ class _Found:
         kernels = tuple(rocm_counters.counted(*dispatch) for dispatch in self.counted.values())
         beyond = [f"only the first {MOST_DISPATCHES} dispatches were read"] if self.beyond else []
         return Observed(where, FORM, kernels, warnings=(*self._faults(), *beyond, *rocm_counters.warnings(kernels)))
+
+
+def _direction(name: str) -> str:
+    """`HOST_TO_DEVICE`, or `HostToDevice`."""
+    return _COPIES.get(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper(), "copy")
 
 
 def _lanes(row: Mapping[str, str]) -> int:
