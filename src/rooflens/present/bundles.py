@@ -29,7 +29,7 @@ class Bundle:
 def bundles(scene: Scene) -> list[Bundle]:
     """The scene's spots, those on one place joined; findings stay alone unless they read the same."""
     groups: list[list[Spot]] = []
-    for spot in scene.spots:
+    for spot in (s for s in scene.spots if s.named):
         home = next((g for g in groups if _joins(spot, g, scene)), None)
         if home is None:
             groups.append([spot])
@@ -59,6 +59,8 @@ def _by(counts: Mapping[str, int], *, last: bool) -> str:
 
 
 def _joins(spot: Spot, group: Sequence[Spot], scene: Scene) -> bool:
+    if spot.share is not None:  # areas differ, so each is told apart
+        return False
     return _same(spot, group[0], scene) and (len(group) < _LINES or all(_alike(spot, one) for one in group))
 
 
@@ -105,15 +107,18 @@ def _named(group: Sequence[Spot], shared: str, wide: int) -> str:
         names = joined([s.label.rpartition(", ")[0] for s in group])
     elif len(group) > 1:
         names += _times(len(group))
-    return _wrapped(f"{names}, {shared}", wide)
+    return _wrapped(f"{names}, {shared}", wide, torn=group[0].share is None)
 
 
-def _wrapped(text: str, wide: int) -> str:
-    """In as few lines as `wide` characters allow, about equally long, a number never torn from its per cent sign."""
+def _wrapped(text: str, wide: int, *, torn: bool) -> str:
+    """In as few lines as `wide` characters allow, about equally long, a number never torn from its per cent sign.
+
+    torn: whether a longer word may be.
+    """
     glued = text.replace(" %", _GLUE + "%")
-    lines = textwrap.wrap(glued, wide)
+    lines = textwrap.wrap(glued, wide, break_long_words=torn)
     for width in range(wide - 1, 12, -1):
-        tighter = textwrap.wrap(glued, width)
+        tighter = textwrap.wrap(glued, width, break_long_words=torn)
         if len(tighter) > len(lines):
             break
         lines = tighter

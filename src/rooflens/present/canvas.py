@@ -95,6 +95,14 @@ class Canvas:
 
         self.figure.add_artist(Line2D(xs, ys, color=colour, linewidth=width, transform=self.pixels, **more))
 
+    def area(self, box: Box, colour: str, **more: Any) -> None:
+        """A filled rectangle without a rim, in pixels; `more` goes to Rectangle."""
+        from matplotlib.patches import Rectangle
+
+        width, height = box.x1 - box.x0, box.y1 - box.y0
+        style: dict[str, Any] = {"facecolor": colour, "linewidth": 0.0, "transform": self.pixels, **more}
+        self.figure.add_artist(Rectangle((box.x0, box.y0), width, height, **style))
+
     def frame(self, box: Box, xlim: tuple[float, float], ylim: tuple[float, float]) -> Axes:
         """Log-log axes filling `box`, without ticks or labels."""
         x, y, width, height = box.x0 / self.width, box.y0 / self.height, box.x1 - box.x0, box.y1 - box.y0

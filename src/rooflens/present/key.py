@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from rooflens.present import ladder
 from rooflens.present.boxes import Box, spread
-from rooflens.present.canvas import Canvas, TextStyle, line_height
+from rooflens.present.canvas import DPI, Canvas, TextStyle, line_height
 from rooflens.present.ladder import Rung
 from rooflens.present.palette import ALARM, DASHES, FAINT, INK, LINK_DASH, MACHINES, SOFT, TAGS, dtype_colour, marker
 from rooflens.present.roofs import NEAR, SOLID, STYLES, Roof, rates, wider
 from rooflens.present.scale import Scale
 from rooflens.present.scene import Scene, listed
+from rooflens.present.sized import side
 from rooflens.present.words import say
 from rooflens.records import record
 from rooflens.units import show
@@ -21,7 +22,8 @@ KEY_POINTS = 10.5
 NOTE_POINTS = 9.5
 LIST_POINTS = 10.0
 LIST_ROWS = 14
-_SAMPLE = 64.0
+_SAMPLE, _RIM = 64.0, 1.6
+_SHOWN = (0.1, 0.01)  # the shares whose area the key shows
 _FITS = (
     (0.0, (12.5, 11.5, 10.5, 9.5, 8.5)), (0.12, (10.5, 9.5, 8.5)), (0.3, (10.5, 9.5, 8.5)),
     (0.55, (10.5, 9.5, 8.5)), (1.0, (10.5, 9.5, 8.5, 7.5, 6.5)),
@@ -30,12 +32,13 @@ _FITS = (
 
 @record
 class Row:
-    """One line of the key: a sample (a dash style, a marker or a letter) and its text."""
+    """One line of the key: a sample (a dash style, a marker of this size in points, or a letter) and its text."""
 
     kind: str
     text: str
     colour: str = SOFT
     style: str = ""
+    size: float = 9.0
 
 
 @record
@@ -175,7 +178,9 @@ def _rows(scene: Scene) -> list[Row]:
     rows += _styles(scene)
     if any(s.weight == 0 for s in scene.slopes):
         rows.append(Row("link", word("key.link")))
-    if any(s.point.measured for s in scene.spots):
+    if any(s.share is not None for s in scene.spots):
+        rows += [_area(share_of, scene.lang) for share_of in _SHOWN]
+    elif any(s.point.measured for s in scene.spots):
         rows.append(Row("filled", word("key.measured_point")))
     if any(not s.point.measured for s in scene.spots):
         rows.append(Row("hollow", word("key.attainable_point")))
@@ -186,6 +191,12 @@ def _rows(scene: Scene) -> list[Row]:
     if any(s.finding for s in scene.spots):
         rows.append(Row("alarm", word("key.above"), ALARM))
     return rows
+
+
+def _area(share_of: float, lang: str) -> Row:
+    return Row(
+        "filled", say("spent.area", lang, share=f"{100 * share_of:g} %"), size=side(share_of, "o") * 72 / DPI - _RIM
+    )
 
 
 def _styles(scene: Scene) -> list[Row]:
@@ -203,7 +214,7 @@ def gemm_lines(scene: Scene) -> list[tuple[int, str, float]]:
     """(machine, dtype, rate) of the fastest measured compute-bound point of each; none in comparisons."""
     best: dict[tuple[int, str], float] = {}
     for spot in scene.spots if not scene.compares else ():
-        if spot.point.measured and spot.point.bound == "compute":
+        if spot.point.measured and spot.share is None and spot.point.bound == "compute":
             where = (spot.machine, spot.point.dtype)
             best[where] = max(best.get(where, 0.0), spot.rate)
     return [(machine, dtype, rate) for (machine, dtype), rate in best.items() if not _on_a_roof(scene, machine, rate)]
@@ -231,7 +242,9 @@ def _sample(row: Row, canvas: Canvas, x: float, y: float) -> None:
         canvas.line((x + 26,), (y,), row.colour, 0, marker="o", markersize=13, fillstyle="none", markeredgewidth=1.8)
     else:
         face = row.colour if row.kind == "filled" else "white"
-        canvas.line((x + 26,), (y,), row.colour, 0, marker="o", markersize=9, markerfacecolor=face, markeredgewidth=1.6)
+        canvas.line(
+            (x + 26,), (y,), row.colour, 0, marker="o", markersize=row.size, markerfacecolor=face, markeredgewidth=_RIM
+        )
 
 
 def _short(title: str, most: int = 30) -> str:

@@ -56,8 +56,9 @@ def arrange(scene: Scene, canvas: Canvas) -> Plan:
 def _tried(scene: Scene, canvas: Canvas, points: float) -> tuple[_Wish, _Attempt]:
     """The best of some attempts; where a few labels found no place, these choose first in the next."""
     best, first = None, frozenset[int]()
+    numbered = frozenset(range(len(bundles(scene)))) if scene.numbered else frozenset()
     for _ in range(_TRIES):
-        wish = _Wish(points, first=first)
+        wish = _Wish(points, numbered, first=first)
         found = _attempt(scene, canvas, wish)
         if best is None or len(found[1]) < len(best[1][1]):
             best = wish, found
@@ -112,7 +113,7 @@ def _framed(scene: Scene, canvas: Canvas, wish: _Wish) -> Plan:
     notes = key.wrap_notes(_notes(scene, wish), canvas, width)
     entries = [f"{n}  {' '.join(many[i].text.split())}" for i, n in numbers.items()]
     listing = key.list_columns(entries, canvas, width)
-    below = len(notes) * line_height(canvas, key.NOTE_POINTS) + key.list_height(listing, canvas)
+    below = len(notes) * line_height(canvas, key.NOTE_POINTS) + key.list_height(listing, canvas) + scene.strip
     y_ticks = majors(scene.rates, "FLOP/s", 9)
     left = MARGIN + 66 + max((canvas.size(t.text, TICK_POINTS)[0] for t in y_ticks), default=0)
     bottom, top = _FOOT + below, canvas.height - _HEAD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rooflens.present import key
-from rooflens.present.canvas import Canvas, TextStyle, line_height, ticks
+from rooflens.present.canvas import DPI, Canvas, TextStyle, line_height, ticks
 from rooflens.present.palette import (
     ALARM,
     DASHES,
@@ -34,6 +34,7 @@ from rooflens.present.plan import (
 from rooflens.present.roofs import SOLID, Roof, Slope, main_slopes
 from rooflens.present.scale import minors
 from rooflens.present.scene import Spot
+from rooflens.present.sized import ring, side
 from rooflens.present.words import say
 from rooflens.records import replace
 
@@ -120,12 +121,29 @@ def _gemm(plan: Plan, axes: Axes, machine: int, dtype: str, rate: float) -> None
 def _spot(plan: Plan, axes: Axes, spot: Spot) -> None:
     colour = _colour(plan, spot.machine, spot.point.dtype)
     x, y = [spot.intensity], [spot.rate]
+    if spot.share is not None:
+        _sized(spot, spot.share, axes, colour)
+        return
     if spot.finding:
         axes.plot(x, y, marker="o", markersize=20, color=ALARM, fillstyle="none", markeredgewidth=1.8, zorder=4)
     face, edge = (colour, PAPER) if spot.point.measured else (PAPER, colour)
     axes.plot(
         x, y, marker=marker(spot.point.dtype), markersize=11 if spot.point.measured else 10, linestyle="none",
         markerfacecolor=face, markeredgecolor=edge, markeredgewidth=1.0 if spot.point.measured else 2.0, zorder=5,
+    )  # fmt: skip
+
+
+def _sized(spot: Spot, share: float, axes: Axes, colour: str) -> None:
+    """A marker whose area is its share; smaller ones lie on larger ones, and both are seen."""
+    shape, points = marker(spot.point.dtype), 72 / DPI
+    if spot.finding:
+        axes.plot(
+            [spot.intensity], [spot.rate], marker="o", markersize=ring(share, shape) * points, color=ALARM,
+            fillstyle="none", markeredgewidth=1.8, zorder=5.1,
+        )  # fmt: skip
+    axes.plot(
+        [spot.intensity], [spot.rate], marker=shape, markersize=side(share, shape) * points, linestyle="none",
+        markerfacecolor=colour, markeredgecolor=PAPER, markeredgewidth=0.5, alpha=0.8, zorder=5 - share,
     )  # fmt: skip
 
 

@@ -34,6 +34,11 @@ DASHES: dict[str, tuple[float, tuple[float, ...]] | str] = {
     "derived": (0.0, (1.2, 1.8)),
     "assumed": (0.0, (1.2, 1.8)),
 }
+PIECES = {  # of a run's time: fill, ink on it, hatch; light beside dark, so that neighbours differ in grey
+    "floor": ("#00604a", PAPER, ""), "inefficiency": ("#f2b84b", INK, ""), "unknown": ("#e3e6e9", INK, "////"),
+    "collectives": ("#00508a", PAPER, ""), "copies": ("#9fd2f0", INK, ""), "launch": ("#9c3a00", PAPER, ""),
+    "host_idle": ("#f6cdb4", INK, ""), "unseen_idle": (PAPER, INK, "...."),
+}  # fmt: skip
 LINK_DASH = (0.0, (6.0, 2.0, 1.2, 2.0))
 
 

@@ -8,9 +8,11 @@ from rooflens.present.boxes import Box, Segment, clip
 from rooflens.present.bundles import Bundle
 from rooflens.present.key import Column
 from rooflens.present.labels import Placed
+from rooflens.present.palette import marker
 from rooflens.present.roofs import Roof, Slope
 from rooflens.present.scale import Scale, Tick
 from rooflens.present.scene import Scene, Spot
+from rooflens.present.sized import extent, ring
 from rooflens.records import record
 
 TITLE_POINTS, SUBTITLE_POINTS, AXIS_POINTS, TICK_POINTS = 21.0, 13.0, 14.0, 12.5
@@ -87,6 +89,8 @@ def marks(plan: Plan) -> list[Box]:
 
 def _marker(plan: Plan, spot: Spot) -> Box:
     side = RING if spot.finding else MARK
+    if spot.share is not None:
+        side = 2 + (ring if spot.finding else extent)(spot.share, marker(spot.point.dtype))
     return Box.around(plan.x(spot.intensity), plan.y(spot.rate), side, side)
 
 

@@ -23,6 +23,7 @@ class Spot:
     """A point that can be drawn: both coordinates above 0.
 
     cap: flops over the launch time of its kernels, when that is below what the roofs allow; else None.
+    share: of a whole, which the area of its marker then shows; None: markers are alike. named: whether it has a label.
     """
 
     point: Point
@@ -32,11 +33,17 @@ class Spot:
     label: str
     finding: bool = False
     cap: float | None = None
+    share: float | None = None
+    named: bool = True
 
 
 @record
 class Scene:
-    """Everything a drawing needs. Ranges are (low, high) in FLOP/byte and FLOP/s, both above 0."""
+    """Everything a drawing needs. Ranges are (low, high) in FLOP/byte and FLOP/s, both above 0.
+
+    strip: pixels that stay free above the notes, for what else the picture shows. numbered: every label is a number and
+    stands in the list below.
+    """
 
     machines: tuple[Machine, ...]
     roofs: tuple[Roof, ...]
@@ -49,6 +56,8 @@ class Scene:
     subtitle: str
     notes: tuple[str, ...]
     launch_s: float
+    strip: float = 0.0
+    numbered: bool = False
 
     @property
     def ladder(self) -> bool:
@@ -85,7 +94,7 @@ def compose(
             f"{names}: no trusted compute roof or memory slope to draw; measure again on an idle machine"
         )
     spots = tuple(_spot(p, i, chosen[i], lang) for i, p in owned if _drawable(p))
-    intensities, rates = _ranges(lines, ramps, spots)
+    intensities, rates = ranges(lines, ramps, spots)
     launch_s = max((_launch_s(m) for m in chosen), default=0.0)
     return Scene(
         chosen, lines, ramps, spots, intensities, rates, lang,
@@ -164,9 +173,10 @@ def _uncapped(launch_s: float, spots: Sequence[Spot], lang: str) -> Iterator[str
         yield say("note.launch_floor", lang, time=show(launch_s, "s", 2))
 
 
-def _ranges(
+def ranges(
     lines: Sequence[Roof], ramps: Sequence[Slope], spots: Sequence[Spot]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
+    """What the axes span, FLOP/byte and FLOP/s, so that all of these lie well inside."""
     ridges = [r.ridge for r in lines if r.ridge]
     xs = [s.intensity for s in spots]
     low = min([x / 3 for x in xs] + [ridge / 12 for ridge in ridges], default=0.1)
