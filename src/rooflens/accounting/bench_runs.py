@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from rooflens.accounting.bench_record import Demand, Modelled
@@ -35,19 +36,19 @@ class Run:
     @property
     def output(self) -> float | None:
         """Output tokens of the mean request; None where the counts are not in the file."""
-        return self.output_per_s / self.requests_per_s if self.output_per_s and self.requests_per_s else None
+        return _finite(self.output_per_s / self.requests_per_s) if self.output_per_s and self.requests_per_s else None
 
     @property
     def prompt(self) -> float | None:
         """Prompt tokens of the mean request."""
         if not (self.requests_per_s and self.total_per_s and self.output_per_s is not None):
             return None
-        return (self.total_per_s - self.output_per_s) / self.requests_per_s
+        return _finite((self.total_per_s - self.output_per_s) / self.requests_per_s)
 
     @property
     def at_once(self) -> float | None:
         """Sequences that decode at once, by Little's law: output tokens/s x time between two tokens of one of them."""
-        return self.output_per_s * self.token_s if self.output_per_s and self.token_s else None
+        return _finite(self.output_per_s * self.token_s) if self.output_per_s and self.token_s else None
 
     @property
     def batch(self) -> float | None:
@@ -60,6 +61,11 @@ class Run:
         if self.prompt is None or self.output is None:
             return None
         return float(max(round(self.prompt + self.output / 2), 1))
+
+
+def _finite(value: float) -> float | None:
+    """What a file's odd figures make, where it is a number at all."""
+    return value if math.isfinite(value) else None
 
 
 def runs(points: Sequence[BenchPoint]) -> Iterator[tuple[Run, tuple[BenchPoint, ...]]]:
@@ -145,10 +151,10 @@ def _tokens(run: Run, model: Modelled | None) -> Demand | str:
     if prompt is None or output is None or context is None or run.requests_per_s is None:
         return "FLOPs need the rates of requests, output and all tokens"
     decode = model.price("decode", model.replicas, context, 0).cost
-    math, flops, path = work_of(decode)
+    named, flops, path = work_of(decode)
     flops *= output
     if round(prompt) >= 1:
-        math, first, path = work_of(model.price("prefill", model.replicas, round(prompt), 0).cost)
+        named, first, path = work_of(model.price("prefill", model.replicas, round(prompt), 0).cost)
         flops += first
     counted = f"FLOPs of {prompt:.4g} prompt and {output:.4g} output tokens by the rows of {model.name} x requests/s"
     thumb = 2 * model.params_total * (run.total_per_s or 0.0) / (model.devices * model.replicas)
@@ -156,7 +162,7 @@ def _tokens(run: Run, model: Modelled | None) -> Demand | str:
         f"prompt tokens found in a cache cost no FLOPs, and are counted here; 2 x parameters x tokens/s would be "
         f"{show(thumb, 'FLOP/s')} a device, embedding look-ups counted as products"
     )
-    return Demand("mfu", flops * run.requests_per_s / model.replicas, counted, math=math, path=path, notes=(note,))
+    return Demand("mfu", flops * run.requests_per_s / model.replicas, counted, math=named, path=path, notes=(note,))
 
 
 def _alone(point: BenchPoint, model: Modelled | None) -> Demand | str:
@@ -168,9 +174,9 @@ def _alone(point: BenchPoint, model: Modelled | None) -> Demand | str:
     if batch is None or prompt is None or point.value is None:
         return "the file does not say batch_size and input_len"
     if point.name == "prefill":
-        math, flops, path = work_of(model.price("prefill", batch, prompt, 0).cost)
+        named, flops, path = work_of(model.price("prefill", batch, prompt, 0).cost)
         counted = f"FLOPs of a prompt by the rows of {model.name} x tokens/s"
-        return Demand("mfu", flops / (batch * prompt) * point.value, counted, math=math, path=path)
+        return Demand("mfu", flops / (batch * prompt) * point.value, counted, math=named, path=path)
     context = float(round(prompt + (output or 1) / 2))
     price = model.price("decode", batch, context, 0)
     counted = (

@@ -166,7 +166,8 @@ def _strangers(seen: Observed, there: Machine | None) -> dict[str, str]:
     named = {str(point.conditions["accelerator"]) for point in seen.points if point.conditions.get("accelerator")}
     if there is None:
         return {}
-    return {name: f"it is of {name}, the roofs are those of {there.title}" for name in named if not _same(name, there)}
+    said = f"it is of another chip, the roofs are those of {there.title}"
+    return {name: said for name in named if not _same(name, there)}
 
 
 def _same(name: str, there: Machine) -> bool:

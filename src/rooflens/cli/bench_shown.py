@@ -85,7 +85,8 @@ def _means(found: Benches, lang: str) -> Iterator[str]:
 
 
 def _said(found: Benches, lang: str) -> Iterator[str]:
-    for point in found.points:
+    above = [point for point in found.points if point.findings]
+    for point in [point for point in above if point.headline] or above:  # what leads up to a headline says the same
         for finding in point.findings:
             yield say("bench.finding", lang, name=point.name, text=retold(finding, lang))
     gone: dict[str, list[str]] = {}

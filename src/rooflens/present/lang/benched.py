@@ -65,7 +65,7 @@ EN: dict[str, str] = {
     "retold.missing.sizes": "the file does not say batch_size and input_len",
     "retold.missing.format": "the file does not say in which format it multiplied: name it with --math",
     "retold.missing.strange": "{format} is no format known here: name it with --math",
-    "retold.missing.stranger": "it is of {chip}, the roofs are those of {machine}",
+    "retold.missing.stranger": "it is of another chip, the roofs are those of {machine}",
     "retold.missing.path": "{machine} has no {path} path: its rate is 0",
 }
 
@@ -131,7 +131,7 @@ ES: dict[str, str] = {
     "retold.missing.sizes": "el archivo no dice batch_size ni input_len",
     "retold.missing.format": "el archivo no dice en qué formato multiplicó: nómbrelo con --math",
     "retold.missing.strange": "{format} no es un formato conocido aquí: nómbrelo con --math",
-    "retold.missing.stranger": "es de {chip}, los techos son de {machine}",
+    "retold.missing.stranger": "es de otro chip, los techos son de {machine}",
     "retold.missing.path": "{machine} no tiene la ruta {path}: su tasa es 0",
 }
 
@@ -194,6 +194,6 @@ VI: dict[str, str] = {
     "retold.missing.sizes": "tệp không nói batch_size và input_len",
     "retold.missing.format": "tệp không nói nhân ở định dạng nào: hãy nêu bằng --math",
     "retold.missing.strange": "{format} không phải định dạng biết ở đây: hãy nêu bằng --math",
-    "retold.missing.stranger": "nó là của {chip}, còn các trần là của {machine}",
+    "retold.missing.stranger": "nó là của chip khác, còn các trần là của {machine}",
     "retold.missing.path": "{machine} không có đường {path}: tốc độ là 0",
 }
