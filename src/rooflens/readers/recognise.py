@@ -15,7 +15,7 @@ from rooflens.roofline.observed import Observed
 Reader = Callable[[Content], Observed]
 PROFILES = ("Nsight Compute (CSV, .ncu-rep)", "PyTorch traces (.json, .json.gz)", "Nsight Systems (sqlite, stats)",
             "rocprof (CSV)")  # fmt: skip
-BENCHES = ("llama-bench (JSON, CSV, markdown)", "vLLM and SGLang serving results (JSON, text)", "nccl-tests",
+BENCHES = ("llama-bench (JSON, CSV, SQL, markdown)", "vLLM and SGLang serving results (JSON, text)", "nccl-tests",
            "nvbandwidth", "mamf-finder", "BabelStream")  # fmt: skip
 _TRACE = re.compile(r'"(traceEvents|deviceProperties|distributedInfo|ph)"\s*:')
 _JSON = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]]|$))')
@@ -101,15 +101,16 @@ def _text(head: str) -> Reader | None:
 
 _TEXTS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"^device,.*\bHBMBw\b", re.MULTILINE), _whole(matmul_tests.rocm_roofs)),
-    (re.compile(r"^(\"?build_commit\"?|\"?build_number\"?),.*avg_ts", re.MULTILINE), _whole(llama_bench.from_csv)),
+    (re.compile(r"^INSERT INTO \w{1,80} \([\w, ]{0,2000}?\bavg_ts\b", re.MULTILINE), _whole(llama_bench.from_sql)),
+    (re.compile(r"^[\"\w,]{0,2000}?\bn_prompt\b[\"\w,]{0,500}?\bavg_ts\b", re.MULTILINE), _whole(llama_bench.from_csv)),
     (re.compile(r"^\|.*\btest\b.*\|\s*t/s\s*\|", re.MULTILINE), _whole(llama_bench.from_markdown)),
-    (re.compile(r"Serving Benchmark Result|^Throughput: [\d.]+ requests/s|^Avg latency: [\d.]+ s", re.MULTILINE),
-     _whole(serving.from_text)),
+    (re.compile(r"Serving Benchmark Result|^Throughput: [\d.]+ requests/s|^Avg latency: [\d.]+ s"
+                r"|^.{0,80}?Prefill\. latency:\s*[\d.]+ s", re.MULTILINE), _whole(serving.from_text)),
     (re.compile(r"#.*\balgbw\b.*\bbusbw\b"), _whole(nccl_tests.from_text)),
-    (re.compile(r"^nvbandwidth Version|^(memcpy|memory latency) .*\((GB/s|ns)\)", re.MULTILINE),
-     _whole(nvbandwidth.from_text)),
+    (re.compile(r"^nvbandwidth Version|^(memcpy|memory latency) .*\((GB/s|ns)\)|^\s*Running \w+_(ce|sm)\.",
+                re.MULTILINE), _whole(nvbandwidth.from_text)),
     (re.compile(r"\bmamf_tflops\b"), _whole(matmul_tests.mamf_table)),
     (re.compile(r"TFLOPS @ \d+x\d+x\d+"), _whole(matmul_tests.mamf_text)),
-    (re.compile(r"^BabelStream|^Function\s+Mi?Bytes/sec|^(phase,)?function,num_times|^Function\s+Best Rate",
+    (re.compile(r"^BabelStream|^\s*Function\s+(Best )?(Rate )?\(?[MG]i?B(ytes)?/s|^(phase,)?function,num_times",
                 re.MULTILINE), _whole(memory_tests.from_text)),
 )  # fmt: skip

@@ -1,11 +1,15 @@
-"""JSON as benchmarks write it: one value, or one a line; bare NaN and Infinity; a last line that is cut off."""
+"""JSON as benchmarks write it: one value, one a line, or one after the other; bare NaN and Infinity; a cut end."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from rooflens.errors import BadFile
+
+_BEGIN = re.compile(r"\s*[\[{]")
+MOST_VALUES = 200_000
 
 
 def values(text: str, where: str) -> tuple[list[Any], list[str]]:
@@ -14,6 +18,9 @@ def values(text: str, where: str) -> tuple[list[Any], list[str]]:
         return [_one(text)], []
     except (ValueError, RecursionError) as error:
         whole, broken = _lines(text)
+        if broken:
+            after, left = _sequence(text)
+            whole, broken = (after, left) if len(after) > len(whole) else (whole, broken)
         if not whole:
             at = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "somewhere"
             raise BadFile(where, [f"is no whole JSON text: it breaks at {at}; was it cut off?"]) from None
@@ -29,6 +36,19 @@ def _lines(text: str) -> tuple[list[Any], int]:
             except (ValueError, RecursionError):
                 broken += 1
     return [value for value in whole if isinstance(value, (dict, list))], broken
+
+
+def _sequence(text: str) -> tuple[list[Any], int]:
+    """Values that follow one another with nothing but blanks between them, and the lines that are left."""
+    found: list[Any] = []
+    decoder, at = json.JSONDecoder(strict=False), 0
+    while len(found) < MOST_VALUES and (start := _BEGIN.match(text, at)):
+        try:
+            value, at = decoder.raw_decode(text, start.end() - 1)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+    return found, sum(bool(line.strip()) for line in text[at:].splitlines())
 
 
 def _one(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""llama-bench (llama.cpp): JSON, JSON lines, CSV and the markdown table; one point a test."""
+"""llama-bench (llama.cpp): JSON, JSON lines, CSV, SQL and the markdown table; one point a test."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _RESOURCE: dict[str, Resource | None] = {"decode": "memory", "prefill": "compute
 _KEPT = ("model_type", "model_filename", "backends", "gpu_info", "cpu_info", "type_k", "type_v", "n_batch", "n_ubatch",
          "n_threads", "n_gpu_layers", "flash_attn", "build_commit", "n_depth", "n_prompt", "n_gen")  # fmt: skip
 _TEST = re.compile(r"(?:pp\s*(?P<pp>\d+))?\s*\+?\s*(?:tg\s*(?P<tg>\d+))?(?:\s*@\s*d(?P<depth>\d+))?")
+_INSERT = re.compile(r"INSERT INTO \w+ \(([\w, ]+)\)\s*VALUES\s*\((.*)\);")
+_CELL = re.compile(r"'((?:[^']|'')*)'|([^\s,']+)")
 _LETTERS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
@@ -43,18 +45,43 @@ def from_records(rows: Iterable[Mapping[str, Any]], where: str, faults: Iterable
             points.append(point)
             warnings += [doubt] if doubt else []
     if not points:
-        raise BadFile(where, ["it holds no test of llama-bench"])
+        raise BadFile(where, ["; ".join(["it holds no test of llama-bench", *warnings])])
     return Observed(where, TOOL, points=tuple(points), warnings=tuple(warnings))
 
 
 def from_csv(text: str, where: str) -> Observed:
-    """Tests as CSV."""
-    lines = text.splitlines()
-    start = next((i for i, line in enumerate(lines) if "avg_ts" in line), 0)
+    """Tests as CSV, each row under the header above it; one with more or fewer cells than that is left out."""
+    rows: list[dict[str, str]] = []
+    header: list[str] = []
+    odd = 0
     try:
-        return from_records(list(csv.DictReader(lines[start:])), where)
+        for cells in csv.reader(text.splitlines()):
+            if "n_prompt" in cells and "avg_ts" in cells:
+                header = cells
+            elif header and len(cells) == len(header):
+                rows.append(dict(zip(header, cells, strict=True)))
+            else:
+                odd += bool(header) and len(cells) > len(header) // 2
     except csv.Error as error:
         raise BadFile(where, [f"is no CSV: {error}"]) from None
+    return from_records(rows, where, _left_out(odd))
+
+
+def _left_out(odd: int) -> list[str]:
+    return [f"{odd} rows have more or fewer cells than the header has titles; they were left out"] if odd else []
+
+
+def from_sql(text: str, where: str) -> Observed:
+    """Tests as statements that insert them."""
+    rows, odd = [], 0
+    for found in _INSERT.finditer(text):
+        titles = [title.strip() for title in found[1].split(",")]
+        cells = [quoted.replace("''", "'") if quoted else bare for quoted, bare in _CELL.findall(found[2])]
+        if len(cells) == len(titles):
+            rows.append(dict(zip(titles, cells, strict=True)))
+        else:
+            odd += 1
+    return from_records(rows, where, _left_out(odd))
 
 
 def from_markdown(text: str, where: str) -> Observed:
@@ -75,7 +102,7 @@ def from_markdown(text: str, where: str) -> Observed:
 def _as_record(cells: Mapping[str, str]) -> dict[str, Any]:
     """A row of the table with the keys of the JSON form."""
     test = _TEST.fullmatch(cells["test"])
-    speed, _, spread = cells["t/s"].partition("±")
+    speed, _, spread = cells["t/s"].replace("+/-", "±").partition("±")
     size, _, size_unit = cells.get("size", "").partition(" ")
     params, _, letter = cells.get("params", "").partition(" ")
     bytes_each, plain = unit(size_unit or "?")

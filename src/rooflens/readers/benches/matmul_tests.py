@@ -13,7 +13,9 @@ from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
 TOOL = "mamf-finder"
 _SHAPE = re.compile(r"(\d{1,9})x(\d{1,9})x(\d{1,9})")
 _BEST = re.compile(
-    r"^\s*(?:(mean|median|max):\s*|The best outcome was )([\d.]+)\s*TFLOPS @ (\d+x\d+x\d+)", re.MULTILINE
+    r"^[\s#]*(?:(mean|median|max|MAMF|MSMF)(?: \([^()\n]*\))?:\s*|The best outcome was )"
+    r"([\d.]+)\s*TFLOPS @ (\d+x\d+x\d+)",
+    re.MULTILINE,
 )
 _DTYPE = re.compile(r"(?:Dtype:\s*(?:torch\.)?|--dtype[ =])(\w+)")
 _ROOFS: dict[str, tuple[str, Resource, float]] = {
@@ -23,7 +25,7 @@ _ROOFS: dict[str, tuple[str, Resource, float]] = {
     "MFMABF16Flops": ("bf16", "compute", 1e9), "MFMAF16Flops": ("fp16", "compute", 1e9),
     "MFMAF32Flops": ("fp32", "compute", 1e9), "MFMAF64Flops": ("fp64", "compute", 1e9),
     "MFMAF8Flops": ("fp8", "compute", 1e9), "MFMAI8Ops": ("int8", "compute", 1e9),
-    "MFMAF6F4Flops": ("fp4", "compute", 1e9),
+    "MFMAF6F4Flops": ("fp4", "compute", 1e9), "MFMAF4Flops": ("fp4", "compute", 1e9),
 }  # fmt: skip
 
 
@@ -89,7 +91,7 @@ def _roofs(row: Mapping[str, str]) -> Iterator[BenchPoint]:
     folded = {str(title).lower(): cell for title, cell in row.items()}  # some titles are written in another case
     for column, (name, resource, factor) in _ROOFS.items():
         figure = finite(row.get(column))
-        if figure is None:
+        if not figure:  # 0: it was not run there
             continue
         metric = "flops_per_s" if resource == "compute" else "bytes_per_s"
         shared: dict[str, Condition] = {"device": row.get("device") or ""}

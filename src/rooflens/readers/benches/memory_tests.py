@@ -14,6 +14,9 @@ _READS = {"copy": (1, 1), "mul": (1, 1), "scale": (1, 1), "add": (2, 1), "triad"
           "nstream": (3, 1), "read": (1, 0), "write": (0, 1)}  # fmt: skip
 _MEANS = "arrays read and written, each once, over the best time of the repetitions"
 _LINE = re.compile(r"^\s*(Copy|Mul|Scale|Add|Triad|Dot|Nstream|Read|Write):?\s+([\d.]+)((?:\s+[\d.eE+-]+)+)\s*$")
+_HEAD = re.compile(r"^\s*Function\s+(?:Best )?(?:Rate )?\(?([KMGT]i?)B(?:ytes)?/s")
+_ELEMENTS = re.compile(r"^Array size\s*=\s*(\d{1,15}) \(elements\)", re.MULTILINE)
+_EACH = re.compile(r"uses (\d{1,2}) bytes per array element")
 _SIZE = re.compile(r"^(Array size|Total size):\s*([\d.]+)\s*([KMGT]i?B)", re.MULTILINE)
 _CONDITIONS = (("precision", re.compile(r"^Precision:\s*(\w+)", re.MULTILINE)),
                ("implementation", re.compile(r"^Implementation:\s*(\S+)", re.MULTILINE)),
@@ -32,16 +35,32 @@ def from_text(text: str, where: str) -> Observed:
 
 
 def _table(text: str) -> Iterator[BenchPoint]:
+    """Each table has the unit of its header, and the conditions that stand above it."""
     factor = 2.0**20 if re.search(r"Mi(?:Bytes|B)/s", text) else 1e6
-    shared: dict[str, Condition] = {key: found[1] for key, look in _CONDITIONS if (found := look.search(text))}
-    size = _SIZE.search(text)
+    shared: dict[str, Condition] = {}
+    above: list[str] = []
+    for line in text.splitlines():
+        head, found = _HEAD.match(line), _LINE.match(line)
+        if head:
+            factor, shared = unit(head[1] + "B")[0], _conditions("\n".join(above)) or shared
+            above = []
+        elif found:
+            shared = shared or _conditions("\n".join(above))
+            yield _point(found[1], finite(found[2]), factor, shared)
+        else:
+            above.append(line)
+
+
+def _conditions(above: str) -> dict[str, Condition]:
+    out: dict[str, Condition] = {key: found[1] for key, look in _CONDITIONS if (found := look.search(above))}
+    size = _SIZE.search(above)
     amount = finite(size[2]) if size and size[1] == "Array size" else None
     if size and amount is not None:
-        shared["array_bytes"] = round(amount * unit(size[3])[0])
-    for line in text.splitlines():
-        found = _LINE.match(line)
-        if found:
-            yield _point(found[1], finite(found[2]), factor, shared)
+        out["array_bytes"] = round(amount * unit(size[3])[0])
+    elements, each = _ELEMENTS.search(above), _EACH.search(above)
+    if elements and each:
+        out["array_bytes"] = int(elements[1]) * int(each[1])
+    return out
 
 
 def _csv(text: str) -> Iterator[BenchPoint]:

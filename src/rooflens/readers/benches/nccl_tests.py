@@ -15,6 +15,8 @@ from rooflens.roofline.observed import BenchPoint, Condition, Observed
 TOOL = "nccl-tests"
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")
 _TAG = re.compile(r"^\[\d+,\d+\]<\w+>:? ?", re.MULTILINE)  # what mpirun puts before each line
+_HEADER = re.compile(r"#.*\balgbw\b.*\bbusbw\b")
+_BELOW = re.compile(r"\s*#\s*(Out of bounds|Avg bus|Collective test concluded|Errors with)")
 _MEANS = "bus bandwidth: bytes over the busiest link in one direction, from the time of the whole collective"
 
 
@@ -32,10 +34,37 @@ class Line:
 
 def from_text(text: str, where: str) -> Observed:
     """One point a size and place, and first the plateau. Raises BadFile when no line holds a figure."""
-    text = _TAG.sub("", text)
-    lines = [line for row in text.splitlines() if _ROW.match(row) for line in _lines(row.split())]
-    if not lines:
+    points: list[BenchPoint] = []
+    warnings: list[str] = []
+    for run in _runs(_TAG.sub("", text)):
+        lines = [line for row in run.splitlines() if _ROW.match(row) for line in _lines(row.split())]
+        if lines:
+            found, doubts = _run(run, lines)
+            points += found
+            warnings += doubts
+    if not points:
         raise BadFile(where, ["no line of it holds a size with its bandwidth; did the test stop early?"])
+    return Observed(where, TOOL, points=tuple(points), warnings=tuple(warnings))
+
+
+def _runs(text: str) -> Iterable[str]:
+    """Of a log with several tests, each with what stands above its table and below it."""
+    run: list[str] = []
+    rows = last = 0  # rows so far; where what is said of this table ends
+    for line in text.splitlines():
+        if rows and _HEADER.search(line):
+            yield "\n".join(run[:last])
+            run, rows = run[last:], 0
+        run.append(line)
+        if _ROW.match(line):
+            rows += 1
+        if _ROW.match(line) or _BELOW.match(line):
+            last = len(run)
+    yield "\n".join(run)
+
+
+def _run(text: str, lines: list[Line]) -> tuple[list[BenchPoint], list[str]]:
+    """The plateau of a test and its lines."""
     named, ranks = _operation(text, lines)
     shared: dict[str, Condition] = {"operation": named, **({"ranks": ranks} if ranks is not None else {})}
     points = [_point(line, f"{named} {line.size_bytes:g} B", shared) for line in lines]
@@ -43,21 +72,22 @@ def from_text(text: str, where: str) -> Observed:
     best = max((line for line in lines if line.size_bytes == largest), key=lambda line: line.bus_bytes_per_s)
     note = f"the largest size, {largest:g} B"
     plateau = _point(best, "plateau", shared, note)
-    return Observed(where, TOOL, points=(plateau, *points), warnings=tuple(_warnings(text, best)))
+    return [plateau, *points], list(_warnings(text, best))
 
 
 def _lines(cells: list[str]) -> Iterable[Line]:
-    """The figures stand in two groups of four at the end of a row: time, algorithm, bus bandwidth, wrong values."""
+    """The figures stand in one or two groups of four at the end: time, algorithm, bus bandwidth, wrong values."""
     size = finite(cells[0])
-    for place, at in ((False, -8), (True, -4)):
-        time, algorithm, bus = (finite(cell) for cell in cells[at:][:3]) if len(cells) >= 11 else (None, None, None)
+    groups = ((False, -8), (True, -4)) if len(cells) >= 11 else ((False, -4),) if len(cells) >= 8 else ()
+    for place, at in groups:
+        time, algorithm, bus = (finite(cell) for cell in cells[at:][:3])
         if size is not None and time is not None and algorithm is not None and bus is not None:
             yield Line(size, cells[2], place, time * 1e-6, algorithm * 1e9, bus * 1e9)
 
 
 def _operation(text: str, lines: list[Line]) -> tuple[str, int | None]:
     """Which collective of how many ranks: by name where it is written, else by how the bus figure was made."""
-    written = re.search(r"(\w+)_perf\b", text)
+    written = re.search(r"(\w+?)_perf(?:_mpi)?\b", text)
     listed = len(re.findall(r"^#\s+Rank\s+\d+", text, re.MULTILINE)) or None
     each = re.search(r"nThread (\d+) nGpus (\d+)", text)
     ranks = max(listed or 0, int(each[1]) * int(each[2]) if each else 0) or None

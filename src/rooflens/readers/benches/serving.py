@@ -46,11 +46,16 @@ _OFFLINE: dict[str, tuple[str, str, Resource | None, str]] = {
     ),
     "median_decode_throughput": ("decode", "tokens_per_s", "memory", f"tokens over the median time of a step {_BATCH}"),
     "decode_throughput": ("decode", "tokens_per_s", "memory", f"tokens over the time of the last step {_BATCH}"),
+    "batch_prefill": ("prefill", "tokens_per_s", "compute", f"prompt tokens over the time to the first token {_BATCH}"),
+    "batch_decode": ("decode", "tokens_per_s", "memory", f"tokens over the time after the first token {_BATCH}"),
 }
 _ALSO = {"total_throughput": "total_token_throughput", "successful_requests": "completed", "total_latency": "duration",
          "elapsed_time": "duration", "requests_per_second": "request_throughput", "num_requests": "completed",
          "tokens_per_second": "total_token_throughput", "total_num_tokens": "total_tokens"}  # fmt: skip
 _LATENCY = re.compile(r"(mean|median|std|p\d+(?:\.\d+)?)_(ttft|tpot|itl|e2el|e2e_latency)_ms")
+_OF_SGLANG = {"total_output_tokens_retokenized", "accept_length", "prefill_throughput", "median_decode_throughput",
+              "last_gen_throughput", "overall_throughput"}  # fmt: skip
+_FIRST_TOKEN = {"ttft", "last_ttft", "input_throughput"}
 _KEPT = ("model_id", "backend", "endpoint_type", "dataset_name", "request_rate", "burstiness", "max_concurrency",
          "num_prompts", "completed", "failed", "duration", "total_input_tokens", "total_output_tokens", "concurrency",
          "random_input_len", "random_output_len", "accept_length", "max_concurrent_requests", "date",
@@ -69,6 +74,12 @@ _THROUGHPUT = re.compile(
     r"^Throughput: ([\d.]+) requests/s, ([\d.]+) total tokens/s, ([\d.]+) output tokens/s", re.MULTILINE
 )
 _THROUGHPUTS = ("requests_per_second", "tokens_per_second", "output_throughput")
+_OLD_THROUGHPUT = re.compile(r"^Throughput: ([\d.]+) requests/s, ([\d.]+) tokens/s\s*$", re.MULTILINE)
+_BATCHES = re.compile(
+    r"^.{0,80}?Prefill\. latency:\s*[\d.]+ s, throughput:\s*([\d.]+) token/s"
+    r"|^.{0,80}?Decode\.\s+median latency:\s*[\d.]+ s, median throughput:\s*([\d.]+) token/s",
+    re.MULTILINE,
+)
 _AVERAGE = re.compile(r"^Avg latency: ([\d.]+) seconds", re.MULTILINE)
 _TEXT_LATENCY = re.compile(r"(mean|median|std|p\d+(?:\.\d+)?) (ttft|tpot|itl|e2el|e2e latency) \(ms\)")
 
@@ -104,11 +115,23 @@ def from_text(text: str, where: str) -> Observed:
         if match and key:
             runs[-1].setdefault(key, match[2])
     runs += [dict(zip(_THROUGHPUTS, found, strict=True)) for found in _THROUGHPUT.findall(text)]
+    runs += [dict(zip(_THROUGHPUTS, found, strict=False)) for found in _OLD_THROUGHPUT.findall(text)]
+    runs += _batches(text)
     if average := _AVERAGE.search(text):
         runs.append({"avg_latency": average[1]})
     for run in runs:
-        run.setdefault("backend", "sglang" if "accept_length" in run or "input_throughput" in run else "vllm")
+        run.setdefault("backend", "sglang" if {"accept_length", "input_throughput"} & set(run) else "vllm")
     return from_records(runs, where)
+
+
+def _batches(text: str) -> list[dict[str, Any]]:
+    """Batches that ran alone, one after the other: a prefill, and what follows it."""
+    runs: list[dict[str, Any]] = []
+    for prefill, decode in _BATCHES.findall(text):
+        if prefill or not runs:
+            runs.append({"backend": "sglang"})
+        runs[-1] |= {"prefill_throughput": prefill} if prefill else {"median_decode_throughput": decode}
+    return runs
 
 
 def _text_key(label: str) -> str | None:
@@ -120,12 +143,15 @@ def _text_key(label: str) -> str | None:
 
 def _tool(record: Mapping[str, Any]) -> str:
     backend = str(record.get("backend", ""))
-    sglang = {"total_output_tokens_retokenized", "accept_length"} & set(record) or backend.startswith("sglang")
+    sglang = _OF_SGLANG & set(record) or backend.startswith("sgl")
     return "sglang" if sglang else "vllm"
 
 
 def _named(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record with the names that its kind has in most versions."""
+    if {"batch_size", "latency", "output_throughput"} <= set(record) and _FIRST_TOKEN & set(record):
+        of_batch = {"input_throughput": "batch_prefill", "output_throughput": "batch_decode", "latency": "avg_latency"}
+        return {of_batch.get(key, key): value for key, value in record.items()}
     return {**{ours: record[theirs] for theirs, ours in _ALSO.items() if theirs in record}, **record}
 
 
@@ -139,6 +165,8 @@ def _points(record: Mapping[str, Any], tool: str, warnings: list[str]) -> Iterat
         stated, counted = number(record.get(key)), _counted(record, counts)
         if stated is None and (counted is None or key == "input_throughput"):
             continue
+        if stated is not None and counted is not None and abs(stated - counted) <= _rounded(record.get(key)):
+            counted = None
         yield _rate(tool, (name, metric, key), (stated, counted), means, resource, conditions, warnings)
     for key, (name, metric, resource, means) in _OFFLINE.items():
         if key in record:
@@ -150,6 +178,11 @@ def _points(record: Mapping[str, Any], tool: str, warnings: list[str]) -> Iterat
         latency = _LATENCY.fullmatch(key)
         if latency:
             yield _latency(tool, latency, value, conditions)
+
+
+def _rounded(written: object) -> float:
+    """What a figure in text may be off by: half of its last digit."""
+    return 0.5 * 10.0 ** -len(written.strip().partition(".")[2]) if isinstance(written, str) else 0.0
 
 
 def _counted(record: Mapping[str, Any], counts: tuple[str, ...]) -> float | None:

@@ -39,6 +39,14 @@ LABELS: dict[tuple[str, str], str] = {
     ("sol l1/tex cache", "1"): "l1tex__throughput.avg.pct_of_peak_sustained_active",
     ("sol tex", "1"): "l1tex__throughput.avg.pct_of_peak_sustained_active",
     ("memory throughput", "B/s"): "dram__bytes.sum.per_second",
+    ("dram bandwidth", "B/s"): "dram__bytes.sum.per_second",
+    **{
+        (
+            f"predicated-on {op} thread instructions executed per cycle",
+            "inst/cycle",
+        ): f"smsp__sass_thread_inst_executed_op_{op}_pred_on.sum.per_cycle_elapsed"
+        for op in ("dadd", "dmul", "dfma", "fadd", "fmul", "ffma", "hadd", "hmul", "hfma")
+    },
     ("achieved occupancy", "1"): "sm__warps_active.avg.pct_of_peak_sustained_active",
     ("registers per thread", ""): "launch__registers_per_thread",
     ("dynamic shared memory per block", ""): "launch__shared_mem_per_block_dynamic",

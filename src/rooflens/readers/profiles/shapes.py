@@ -110,10 +110,14 @@ def _scaled_mm(t: Tensors) -> Work | None:
     return _work(cost, stored.math, 1, m * n * (2 - stored.bytes))
 
 
-def _convolution(stride_at: int, padding_at: int, dilation_at: int, groups_at: int) -> Rule:
-    """2 x results x channels of a group x taps; results from stride, padding and dilation."""
+def _convolution(
+    stride_at: int, padding_at: int, dilation_at: int, groups_at: int, transposed_at: int | None = None
+) -> Rule:
+    """2 x results x channels of a group x taps; results from stride, padding and dilation. Transposed ones: unknown."""
 
     def rule(t: Tensors) -> Work | None:
+        if transposed_at is not None and t.flag(transposed_at) is not False:
+            return None
         batch, _, *spaces = t.shape(0)
         out, inside, *taps = t.shape(1)
         steps, pads, gaps = t.sizes(stride_at), t.sizes(padding_at), t.sizes(dilation_at)
@@ -165,7 +169,7 @@ RULES: dict[str, Rule] = {
     "aten::addmv_": _mv(1),
     "aten::_scaled_mm": _scaled_mm,
     **_each(("aten::cudnn_convolution", "aten::miopen_convolution"), _convolution(3, 2, 4, 5)),
-    **_each(("aten::convolution", "aten::_convolution"), _convolution(3, 4, 5, 8)),
+    **_each(("aten::convolution", "aten::_convolution"), _convolution(3, 4, 5, 8, 6)),
     "aten::_cudnn_attention_forward": _attention(0, 10, heads_first=True),
     "aten::_scaled_dot_product_cudnn_attention": _attention(0, 6, heads_first=True),
     "aten::_scaled_dot_product_flash_attention": _attention(0, 4, heads_first=True),
