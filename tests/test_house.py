@@ -35,6 +35,7 @@ DOORS = {
     "rich": ("present",),
     "starlette": ("server",),
     "threadpoolctl": ("measure",),
+    "yaml": ("readers/plain_yaml.py",),
     "torch": ("measure/backends",),
     "uvicorn": ("server",),
 }

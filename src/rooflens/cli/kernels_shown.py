@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from rooflens.accounting.comparing import Comparison, Moved
 from rooflens.accounting.record import Account, Attribution, Judged, Layered
 from rooflens.cli.printing import headed
 from rooflens.present.retold import retold
+from rooflens.present.symbols import plain
 from rooflens.present.words import bare_intensity, known, say, share
 from rooflens.units import show
 
 NAME = 44
 BAR = 40
-_AROUND = re.compile(
-    r"^(?:void|static)\s+|\b(?:at::native|at::cuda|at|cutlass|cub|thrust|std)::|\(anonymous namespace\)::"
-)
 
 
 def shown(found: Account, top: int, lang: str) -> str:
@@ -181,5 +178,5 @@ def _said(found: Account, top: int, lang: str) -> Iterator[str]:
 
 def short(name: str) -> str:
     """The name of a kernel as a table has room for it: without what C++ puts around it. JSON keeps it whole."""
-    plain = _AROUND.sub("", " ".join(name.split()))
-    return plain if len(plain) <= NAME else plain[: NAME - 1] + "…"
+    found = plain(name)
+    return found if len(found) <= NAME else found[: NAME - 1] + "…"

@@ -20,6 +20,7 @@ from rooflens.present.plan import MARGIN, Plan
 from rooflens.present.roofs import main_slopes
 from rooflens.present.scene import Scene, Spot, compose, listed, ranges
 from rooflens.present.sized import LEAST_SHARE
+from rooflens.present.symbols import plain
 from rooflens.present.words import FINDING_RATIO, known, say, share
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
@@ -34,9 +35,6 @@ INLINE = 4  # more labels than these are numbers, and stand in a list
 LITTLE = 0.01
 NAME, FILE = 34, 48
 DEEP, FAR = 1e-5, 1e4  # drawn: down to this share of the fastest roof, and this many times around the ridges
-_AROUND = re.compile(
-    r"^(void|auto|static)\s+|\b(?:at::native|at::cuda|at|aten|cutlass|cub|thrust|std)::|\(anonymous namespace\)::"
-)
 
 
 @record
@@ -92,13 +90,13 @@ def dots(kernels: Sequence[Judged]) -> list[Dot]:
 
 def short(dot: Dot, most: int = NAME) -> str:
     """A kernel's name without what C++ puts around it, with its operator where that says more than its templates."""
-    plain = _AROUND.sub("", " ".join("".join(c if c.isprintable() else " " for c in dot.name).split()))
-    plain = plain.partition("(")[0].strip() or plain  # without its arguments
-    operator = _AROUND.sub("", dot.operator or "")[: most // 2]
-    head = plain.partition("<")[0]
-    if operator and head != plain and operator not in plain:
+    whole = plain(dot.name)
+    named = whole.partition("(")[0].strip() or whole  # without its arguments
+    operator = plain(dot.operator or "")[: most // 2]
+    head = named.partition("<")[0]
+    if operator and head != named and operator not in named:
         return f"{_cut(head, most - len(operator) - 3)} ({operator})"
-    return _cut(plain, most)
+    return _cut(named, most)
 
 
 def _dot(group: Sequence[Judged], dtype: str, *, known_work: bool) -> Dot:
