@@ -31,6 +31,11 @@ Copy        {rate}  0.00013     0.00014     0.00013
 Triad       {rate}  0.00013     0.00014     0.00013
 Dot         {rate}  0.00013     0.00014     0.00013
 """
+BATCH = """Prefill. latency: 0.2 s, throughput: 4000 token/s
+Decode.  median latency: 0.01 s, median throughput: 100 token/s
+"""
+FIRST_TOKEN = {"run_name": "r", "batch_size": 8, "input_len": 1024, "output_len": 16, "latency": 0.4, "ttft": 0.2,
+               "input_throughput": 20000.0, "output_throughput": 900.0}  # fmt: skip
 MAMF = """accelerator,mamf_tflops,theory_tflops,efficiency,best_shape,dtype
 NVIDIA A100 SXM,271.2,312,86.9,1024x10240x5120,bf16
 NVIDIA H100 SXM,794.5,989,80.3,2048x2048x13312,bf16
@@ -226,6 +231,17 @@ def test_a_batch_that_runs_alone_needs_no_law(bench):
     assert found["decode"].demand_per_s == pytest.approx(step.bytes * 900 / 8)
     prompt = rooflens.place("llama-3.1-8b", H100, phase="prefill", batch=8, prompt=1024).step_floor
     assert found["prefill"].demand_per_s == pytest.approx(prompt.flops / (8 * 1024) * 20000)
+
+
+def test_a_batch_of_no_known_size_is_not_guessed(bench):
+    for point in bench(BATCH, H100, **LLAMA_8B).points:
+        assert point.missing == "the file does not say batch_size and input_len"
+
+
+def test_a_log_of_several_collectives_has_several_plateaus(bench):
+    found = bench(NCCL + NCCL.replace("479.99", "440.00").replace("479.90", "440.00"), H100)
+    plateaus = [point for point in found.points if point.headline]
+    assert [round(point.ratio, 3) for point in plateaus] == [1.067, 0.978]
 
 
 def test_several_runs_of_one_file_are_kept_apart(bench):
@@ -498,7 +514,7 @@ ENGLISH = re.compile(r"\b(the|of|and|not|is|are|with|from|that|which|at|by|to)\b
     [
         ([PREFILL, DECODE], R4090, {}), ([PREFILL, DECODE], R4090, LLAMA_8B), (TABLE, None, {}), (NCCL, H100, {}),
         (LENGTHY, H100, {}), ({**LENGTHY, "mean_ttft_ms": 1.0, "mean_tpot_ms": 5.0}, H100, LLAMA_8B),
-        (MAMF, H100, {}), (STREAM.format(size=16.8, rate=3868000), R4090, {}),
+        (BATCH, H100, LLAMA_8B), (FIRST_TOKEN, H100, LLAMA_8B), (MAMF, H100, {}), (STREAM.format(size=16.8, rate=3868000), R4090, {}),
         (STREAM.format(size=100.0, rate=900000), "measured:h200-sxm-141gb", {}),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from rooflens.units import percent, show
 
 TOOLS = ("vllm", "sglang")
 STEP_POINTS = ("tpot mean", "itl mean", "tpot median", "itl median")  # the first that is there says how long a step is
+OF_BATCH = "tokens_per_s"  # the metric of one batch that ran alone; rates of a served load say which tokens
 NO_MODEL = "the model is not known: name it with --model"
 NO_BATCH = "how many sequences decode at once needs TPOT (or ITL), and the rates of requests, output and all tokens"
 MUCH = 1.05  # more sequences at once than the benchmark sent: its own figures do not fit
@@ -95,7 +96,7 @@ def _run(group: dict[str, BenchPoint]) -> Run:
 
 def served(point: BenchPoint, run: Run, model: Modelled | None) -> Demand | str | None:
     """What a point of a serving benchmark asked for; a sentence where something is missing; None where nothing is."""
-    if "batch_size" in point.conditions:
+    if point.metric == OF_BATCH:
         return None if point.resource is None else _alone(point, model)
     if point.name in ("decode", run.step_point):
         return _steps(point, run, model)
@@ -204,7 +205,7 @@ def measurements(points: Sequence[BenchPoint]) -> Iterator[dict[str, float] | st
 
 def _measurement(run: Run, points: Sequence[BenchPoint]) -> dict[str, float] | str:
     said = points[0].conditions
-    if "batch_size" in said:
+    if any(point.metric == OF_BATCH for point in points):
         decode = next((point.value for point in points if point.name == "decode"), None)
         sizes = [said.get(name) for name in ("batch_size", "input_len", "output_len")]
         if not decode or not all(isinstance(size, (int, float)) and size >= 1 for size in sizes):

@@ -26,6 +26,10 @@ EN: dict[str, str] = {
     "sequences of input_len and output_len tokens",
     "retold.means.batch_last": "tokens over the time of the last step of one batch that runs alone: batch_size "
     "sequences of input_len and output_len tokens",
+    "retold.means.batch_first": "prompt tokens over the time to the first token of one batch that runs alone: "
+    "batch_size sequences of input_len and output_len tokens",
+    "retold.means.batch_after": "tokens over the time after the first token of one batch that runs alone: batch_size "
+    "sequences of input_len and output_len tokens",
     "retold.means.bus": "bus bandwidth: bytes over the busiest link in one direction, from the time of the whole "
     "collective",
     "retold.means.product": "2 M N K over the time of one product of the best shape that was tried; other shapes "
@@ -94,6 +98,10 @@ ES: dict[str, str] = {
     "secuencias de input_len y output_len tokens",
     "retold.means.batch_last": "tokens entre el tiempo del último paso de un batch que corre solo: batch_size "
     "secuencias de input_len y output_len tokens",
+    "retold.means.batch_first": "tokens de prompt entre el tiempo hasta el primer token de un batch que corre solo: "
+    "batch_size secuencias de input_len y output_len tokens",
+    "retold.means.batch_after": "tokens entre el tiempo tras el primer token de un batch que corre solo: batch_size "
+    "secuencias de input_len y output_len tokens",
     "retold.means.bus": "ancho de banda del bus: bytes por el enlace más cargado en una dirección, según el tiempo "
     "de toda la operación colectiva",
     "retold.means.product": "2 M N K entre el tiempo de un producto de la mejor forma probada; otras formas dan menos",
@@ -158,6 +166,10 @@ VI: dict[str, str] = {
     "batch_size chuỗi gồm input_len và output_len token",
     "retold.means.batch_last": "token chia cho thời gian của bước cuối của một batch chạy một mình: batch_size chuỗi "
     "gồm input_len và output_len token",
+    "retold.means.batch_first": "token của prompt chia cho thời gian đến token đầu tiên của một batch chạy một mình: "
+    "batch_size chuỗi gồm input_len và output_len token",
+    "retold.means.batch_after": "token chia cho thời gian sau token đầu tiên của một batch chạy một mình: batch_size "
+    "chuỗi gồm input_len và output_len token",
     "retold.means.bus": "băng thông bus: số byte qua liên kết bận nhất theo một chiều, tính từ thời gian của cả phép "
     "tập thể",
     "retold.means.product": "2 M N K chia cho thời gian một phép nhân ở kích thước tốt nhất đã thử; các kích thước "
