@@ -110,8 +110,8 @@ def test_the_top_of_kernels_is_a_summary(tmp_path):
 
 
 def test_rows_that_do_not_fit_their_header_are_left_out_and_said(tmp_path):
-    text = "build_commit,blas,n_prompt,n_gen,avg_ns,stddev_ns,avg_ts,stddev_ts\n" \
-           'a,1,512,0,1000000000,1,512.0,1\n"b","1","1","512","0","1000000000","732372","512.0","8.3"\n'  # fmt: skip
+    text = ("build_commit,blas,n_prompt,n_gen,avg_ns,stddev_ns,avg_ts,stddev_ts\n"
+            'a,1,512,0,1000000000,1,512.0,1\n"b","1","1","512","0","1000000000","732372","512.0","8.3"\n')  # fmt: skip
     found = observed(tmp_path, text)
     assert values(found) == [("prefill", 512.0)]
     assert any(warning.startswith("1 rows have more or fewer cells") for warning in found.warnings)
@@ -230,7 +230,8 @@ def test_old_text_of_throughput_counts_all_tokens(tmp_path):
 
 def test_the_last_digit_of_a_printed_rate_is_no_contradiction(tmp_path):
     text = ("============ Serving Benchmark Result ============\nSuccessful requests:      10\n"
-            "Benchmark duration (s):   650.00\nRequest throughput (req/s):   0.02\nMean TTFT (ms):   5.00\n")  # fmt: skip
+            "Benchmark duration (s):   650.00\nRequest throughput (req/s):   0.02\n"
+            "Mean TTFT (ms):   5.00\n")  # fmt: skip
     found = observed(tmp_path, text)
     assert (values(found)[0], found.warnings) == (("requests", 0.02), ())  # 10 / 650 is 0.0154
 
@@ -265,3 +266,27 @@ def test_a_transposed_convolution_has_no_flops_of_a_plain_one(tmp_path, transpos
            "args": {"External id": 7, "device": 0, "stream": 7, "correlation": 3}}  # fmt: skip
     kernel = observed(tmp_path, json.dumps({"traceEvents": [op, run]})).kernels[0]
     assert kernel.total_flops == flops
+
+
+def test_results_below_what_a_program_printed_are_found(tmp_path):
+    row = {"n_prompt": 512, "n_gen": 0, "avg_ns": 100000000, "avg_ts": 5120.0}
+    text = f"ggml_cuda_init: found 1 devices:\n  Device 0: X\n{json.dumps([row], indent=2)}\nthe end\n"
+    found = observed(tmp_path, text)
+    assert values(found) == [("prefill", 5120.0)]
+    assert any("1 lines are no whole JSON" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("before", ["0: ", "2025-01-02T03:04:05.678901234Z ", "[1,0]<stdout>:"])
+def test_what_launchers_put_before_each_line_is_no_part_of_it(tmp_path, before):
+    rows = ("#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong",
+            "  1024  256  float  sum  -1  10.0  10.00  17.50  0  10.0  10.00  17.50  0")  # fmt: skip
+    found = observed(tmp_path, "".join(f"{before}{row}\n" for row in rows))
+    assert (found.points[0].value, found.points[0].conditions["ranks"]) == (17.5e9, 8)
+
+
+@pytest.mark.parametrize(("before", "after"), [("bench-1  | ", ""), ("\x1b[32m", "\x1b[0m")])
+def test_logs_of_containers_and_colours_of_terminals_hide_no_result(tmp_path, before, after):
+    lines = ("============ Serving Benchmark Result ============", "Successful requests:   10",
+             "Benchmark duration (s):   10.00", "Output token throughput (tok/s):   100.00")  # fmt: skip
+    found = observed(tmp_path, "".join(f"{before}{line}{after}\n" for line in lines))
+    assert values(found)[0] == ("decode", 100.0)

@@ -19,6 +19,9 @@ BENCHES = ("llama-bench (JSON, CSV, SQL, markdown)", "vLLM and SGLang serving re
            "nvbandwidth", "mamf-finder", "BabelStream")  # fmt: skip
 _TRACE = re.compile(r'"(traceEvents|deviceProperties|distributedInfo|ph)"\s*:')
 _JSON = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]]|$))')
+_BELOW = re.compile(r"^(?:[\[{]\s*$|\[?\{\")", re.MULTILINE)
+_RESULTS = re.compile(r"\"(avg_ts|nvbandwidth|output_throughput|mean_ttft_ms|requests_per_second|prefill_throughput)\"")
+_COLOURS = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]")
 _MOST_JSON = 64 << 20
 _OTHERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Section: GPU Speed Of Light|Section: Command line profiler metrics"),
@@ -31,7 +34,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], str], ...] = (
 def reader(content: Content) -> Reader:
     """The reader of this file. Raises RooflensError, saying what is read, for a kind that nobody here knows."""
     found = _binary(content) if not content.is_text or content.head.startswith("NVR") else None
-    found = found or (_json(content) if _JSON.match(content.head) else _text(content.head))
+    found = found or (_json(content) if _JSON.match(content.head) else _text(_plain(content.head)) or _later(content))
     if found is None:
         raise RooflensError(f"{content.where}{_why_not(content)}")
     return found
@@ -62,8 +65,11 @@ def _json(content: Content) -> Reader:
 
 
 def _small_json(content: Content) -> Observed:
-    where = content.where
-    found, faults = lenient.values(_decoded(content), where)
+    return _results(_decoded(content), content.where)
+
+
+def _results(text: str, where: str) -> Observed:
+    found, faults = lenient.values(text, where)
     records = lenient.records(found)
     if any("nvbandwidth" in record for record in records):
         return nvbandwidth.from_json(next(r for r in records if "nvbandwidth" in r), where)
@@ -76,8 +82,21 @@ def _small_json(content: Content) -> Observed:
     )
 
 
+def _later(content: Content) -> Reader | None:
+    """JSON of a benchmark below what a program printed before it."""
+    start = _BELOW.search(content.head)
+    if not start or not _RESULTS.search(content.head, start.start()):
+        return None
+    return lambda opened: _results(_decoded(opened)[start.start() :], opened.where)
+
+
+def _plain(text: str) -> str:
+    """The text without the colours of a terminal."""
+    return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
 def _decoded(content: Content) -> str:
-    return content.whole(_MOST_JSON).decode(content.encoding, errors="replace")
+    return _plain(content.whole(_MOST_JSON).decode(content.encoding, errors="replace"))
 
 
 def _whole(read: Callable[[str, str], Observed]) -> Reader:

@@ -14,7 +14,9 @@ from rooflens.roofline.observed import BenchPoint, Condition, Observed
 
 TOOL = "nccl-tests"
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")
-_TAG = re.compile(r"^\[\d+,\d+\]<\w+>:? ?", re.MULTILINE)  # what mpirun puts before each line
+_TAG = re.compile(  # what mpirun, srun, containers and their logs put before each line
+    r"^(?:\d{4}-\d\d-\d\d[T ][\d:.,]{8,20}Z?[ \t]+)?(?:\[\d+,\d+\]<\w+>:? ?|\d{1,5}: )?", re.MULTILINE
+)
 _HEADER = re.compile(r"#.*\balgbw\b.*\bbusbw\b")
 _BELOW = re.compile(r"\s*#\s*(Out of bounds|Avg bus|Collective test concluded|Errors with)")
 _MEANS = "bus bandwidth: bytes over the busiest link in one direction, from the time of the whole collective"

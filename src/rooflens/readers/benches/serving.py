@@ -69,6 +69,7 @@ _TEXT = {
     "max reqeuest concurrency": "max_concurrency", "maximum request concurrency": "max_concurrency",
     "concurrency": "concurrency", "accept length": "accept_length",
 }  # fmt: skip
+_BEFORE = re.compile(r"^\s*[\w.-]{1,80}\s{1,20}\|\s")  # the name of a container
 _LINE = re.compile(r"^\s*([A-Za-z0-9][^:]{1,60}?):\s+(\S.*?)\s*$")
 _THROUGHPUT = re.compile(
     r"^Throughput: ([\d.]+) requests/s, ([\d.]+) total tokens/s, ([\d.]+) output tokens/s", re.MULTILINE
@@ -107,7 +108,8 @@ def from_records(found: Iterable[Mapping[str, Any]], where: str, faults: Iterabl
 def from_text(text: str, where: str) -> Observed:
     """The block that the tools print at the end of a run; of several, all."""
     runs: list[dict[str, Any]] = []
-    for line in text.splitlines():
+    for written in text.splitlines():
+        line = _BEFORE.sub("", written)
         if "Serving Benchmark Result" in line:
             runs.append({})
         match = _LINE.match(line) if runs else None
