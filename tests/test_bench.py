@@ -514,7 +514,8 @@ ENGLISH = re.compile(r"\b(the|of|and|not|is|are|with|from|that|which|at|by|to)\b
     [
         ([PREFILL, DECODE], R4090, {}), ([PREFILL, DECODE], R4090, LLAMA_8B), (TABLE, None, {}), (NCCL, H100, {}),
         (LENGTHY, H100, {}), ({**LENGTHY, "mean_ttft_ms": 1.0, "mean_tpot_ms": 5.0}, H100, LLAMA_8B),
-        (BATCH, H100, LLAMA_8B), (FIRST_TOKEN, H100, LLAMA_8B), (MAMF, H100, {}), (STREAM.format(size=16.8, rate=3868000), R4090, {}),
+        (BATCH, H100, LLAMA_8B), (FIRST_TOKEN, H100, LLAMA_8B), (MAMF, H100, {}),
+        (STREAM.format(size=16.8, rate=3868000), R4090, {}),
         (STREAM.format(size=100.0, rate=900000), "measured:h200-sxm-141gb", {}),
     ],
 )  # fmt: skip
