@@ -170,7 +170,7 @@ def test_the_picture_says_what_it_is_of_and_predicted_beside_measured():
     said = "\n".join(texts(draw(account(many(30), devices=(device, device), mfu=0.31, main_math="bf16"), A100)))
     for part in (
         "Where 13 ms went: PyTorch trace on NVIDIA A100 SXM4 80 GB",
-        "run.json · kernels: 30, taking 10 ms · 2 devices added up · MFU 31 % (bf16)",
+        "run.json · kernels: 30, taking 10 ms · 2 devices added up · MFU 31 %",
         "The whole run: predicted floor 3 ms, measured 13 ms; the floor is 23.1 % of it",
         "3 ms, 23.1 %",
     ):

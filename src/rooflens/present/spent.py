@@ -190,7 +190,7 @@ def _subtitle(account: Account, count: int, lang: str) -> str:
     if len(account.devices) > 1:
         said.append(say("spent.devices", lang, count=len(account.devices)))
     if account.mfu is not None:
-        said.append(say("spent.mfu", lang, share=share(account.mfu), math=account.main_math or "?"))
+        said.append(say("spent.mfu", lang, share=share(account.mfu)))
     if account.mbu is not None:
         said.append(say("spent.mbu", lang, share=share(account.mbu)))
     if account.bound is not None:

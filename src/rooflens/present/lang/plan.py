@@ -18,6 +18,12 @@ EN: dict[str, str] = {
     "plan.limit.TPOT": "TPOT",
     "plan.more": "and {count} more; --json has all",
     "plan.missed": "not met on:",
+    "plan.convention.target": "target",
+    "plan.convention.tpot": "TPOT",
+    "plan.convention.ttft": "TTFT",
+    "plan.convention.memory": "memory",
+    "plan.convention.price": "price",
+    "plan.convention.not_tried": "not tried",
 }
 
 ES: dict[str, str] = {
@@ -36,6 +42,12 @@ ES: dict[str, str] = {
     "plan.limit.TPOT": "TPOT",
     "plan.more": "y {count} más; --json los tiene todos",
     "plan.missed": "no se cumple en:",
+    "plan.convention.target": "objetivo",
+    "plan.convention.tpot": "TPOT",
+    "plan.convention.ttft": "TTFT",
+    "plan.convention.memory": "memoria",
+    "plan.convention.price": "precio",
+    "plan.convention.not_tried": "sin probar",
 }
 
 VI: dict[str, str] = {
@@ -54,4 +66,10 @@ VI: dict[str, str] = {
     "plan.limit.TPOT": "TPOT",
     "plan.more": "và {count} nữa; --json có tất cả",
     "plan.missed": "không đạt trên:",
+    "plan.convention.target": "mục tiêu",
+    "plan.convention.tpot": "TPOT",
+    "plan.convention.ttft": "TTFT",
+    "plan.convention.memory": "bộ nhớ",
+    "plan.convention.price": "giá",
+    "plan.convention.not_tried": "chưa thử",
 }
