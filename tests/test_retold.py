@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from string import Formatter
 
@@ -9,10 +11,12 @@ import pytest
 
 from rooflens import artefacts
 from rooflens.api import Question, answer, machine
+from rooflens.api.serving import advise, plan, predict
 from rooflens.catalogue import accelerators, ladder
 from rooflens.compare import compare
 from rooflens.errors import Unknown
 from rooflens.models import facts, known, named
+from rooflens.prediction.record import Prediction
 from rooflens.present.retold import retold
 from rooflens.present.words import book
 from rooflens.roofline.profile import Profile
@@ -104,3 +108,58 @@ def test_what_models_say_is_told(lang: str) -> None:
         found = facts(model, precision(own, None, None, model.stored, model.state_dtype))
         said |= {*found.special, *found.warnings, *found.not_modelled, *assumed}
     assert [s for s in said if retold(s, lang) == s] == []
+
+
+def foretold() -> set[str]:
+    """What predictions note, doubt and conclude, of models that fit and that do not, on chips known and unknown."""
+    said: set[str] = set()
+    for what, on, asked in (
+        ("llama-3.1-405b", "h100-sxm5-80gb", {}),
+        ("llama-3.1-8b", "h100-sxm5-80gb", {"batch": 256, "engine": "vllm", "measured_tokens_per_s": 4000.0}),
+        ("llama-3.1-8b", "h100-sxm5-80gb", {"measured_tokens_per_s": 180.0}),
+        ("llama-3.1-8b", "h100-sxm5-80gb", {"measured_tokens_per_s": 5000.0}),
+        ("llama-3.1-8b", "h100-sxm5-80gb", {"batch": 512, "context": 1, "measured_tokens_per_s": 49000.0}),
+        ("llama-3.1-8b", "h100-sxm5-80gb", {"tp": 8, "link": "network", "batch": 512, "measured_tokens_per_s": 3000.0}),
+        ("llama-3.1-8b", "h100-sxm5-80gb", {"pp": 3, "microbatches": 8, "prompt": 10, "context": 100}),
+        ("llama-3.1-8b", "h100-sxm5-80gb", {"engine": "graph"}),
+        ("llama-3.1-8b", "tpu-v4", {}),
+        ("llama-3.1-8b", "xeon-8480plus", {}),
+        ("llama-3.1-8b", "measured:h200-sxm-141gb", {}),
+    ):
+        found = predict(what, on, **asked)
+        assert isinstance(found, Prediction)
+        origins = {constant.origin for constant in found.constants} - {"spec", "derived", "measured", "assumed"}
+        said |= {*found.notes, *origins, *(found.verdict.sentences if found.verdict else ())}
+    return said
+
+
+def advised() -> set[str]:
+    """The names of levers, what they note and why they cannot help."""
+    found = [
+        advise("llama-3.1-8b", "h100-sxm5-80gb", engine="vllm"),
+        advise("llama-3.1-8b", "h100-sxm5-80gb", batch=300, context=64, weights="fp8", kv="fp8", goal="latency"),
+        advise("llama-2-7b", "a100-sxm4-80gb", attention="unfused", to="tpu-v1"),
+        advise("mixtral-8x7b", "h100-sxm5-80gb", tp=2, ep=2),
+        advise("mamba2-codestral-7b", "measured:h200-sxm-141gb", engine="eager"),
+        advise("deepseek-v3", "h200-sxm-141gb", tp=8, tokens=4),
+    ]
+    levers = [lever for one in found for lever in one.levers]
+    said = {text for lever in levers for text in (lever.note, lever.why_not) if text}
+    titles = {chip.name or chip.id for chip in accelerators()}
+    return said | {lever.name for lever in levers if lever.name not in titles} - {"flash attention"}
+
+
+def planned() -> set[str]:
+    """What plans mean, and why machines miss them."""
+    asked = {"ttft_s": 1.0, "users": 10, "prompt": 1000, "output": 100}
+    found = [plan("llama-3.1-70b", tpot_s=t, on="tpu-v1,tpu-v4,l4,h100-sxm5-80gb", **asked) for t in (1e-6, 0.05)]
+    found.append(plan("llama-3.1-8b", tpot_s=1.0, on="tpu-v4", **asked))
+    return {text for one in found for text in (*one.conventions.values(), *(miss.why for miss in one.misses))}
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+@pytest.mark.parametrize("spoken_by", [foretold, advised, planned])
+def test_what_predictions_levers_and_plans_say_is_told(spoken_by: Callable[[], set[str]], lang: str) -> None:
+    said = {sentence for sentence in spoken_by() if not re.fullmatch(r"batch \d+", sentence)}
+    assert len(said) > 5
+    assert [s for s in sorted(said) if retold(s, lang) == s] == []

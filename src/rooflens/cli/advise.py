@@ -26,7 +26,7 @@ from rooflens.cli.printing import emit, headed
 from rooflens.errors import RooflensError
 from rooflens.levers.advice import GOALS, SCHEMA, Advice, Lever
 from rooflens.present.retold import retold
-from rooflens.present.words import say
+from rooflens.present.words import known, say
 from rooflens.records import encode
 from rooflens.units import show
 
@@ -81,11 +81,11 @@ def _shown(found: Advice, lang: str) -> Iterator[str]:
     )
     tried = [lever for lever in found.levers if lever.why_not is None]
     yield headed("advise", HEADS, [_row(lever, lang) for lever in tried], lang)
-    notes = [f"{lever.name}: {retold(lever.note, lang)}" for lever in tried if lever.note]
+    notes = [f"{retold(lever.name, lang)}: {retold(lever.note, lang)}" for lever in tried if lever.note]
     if notes:
         yield "\n".join(notes)
     others = [lever for lever in found.levers if lever.why_not is not None]
-    lines = [f"  {lever.name}: {retold(lever.why_not, lang)}" for lever in others if lever.why_not]
+    lines = [f"  {retold(lever.name, lang)}: {retold(lever.why_not, lang)}" for lever in others if lever.why_not]
     yield "\n".join([say("advise.cannot", lang), *lines])
     yield say("advise.foot", lang)
 
@@ -95,14 +95,20 @@ def _row(lever: Lever, lang: str) -> list[str]:
         "-" if lever.memory_bytes is None else f"{'+' if lever.memory_bytes > 0 else ''}{_signed(lever.memory_bytes)}"
     )
     return [
-        lever.name,
+        retold(lever.name, lang),
         _times(lever.gain_floor),
         _times(lever.gain_estimate),
-        lever.stops_at or "-",
+        _load(lever.stops_at, lang),
         memory if lever.fits is not False else say("advise.no_room", lang, memory=memory),
         "-" if lever.usd_per_million_tokens is None else f"{lever.usd_per_million_tokens:.3g}",
         lever.engine_flag or "-",
     ]
+
+
+def _load(stops_at: str | None, lang: str) -> str:
+    """ "context 65536" in the language."""
+    name, _, load = (stops_at or "-").partition(" ")
+    return f"{known(f'predict.step.{name}', name, lang)} {load}".strip()
 
 
 def _signed(size_bytes: float) -> str:

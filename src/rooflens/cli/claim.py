@@ -52,7 +52,8 @@ def command(
 def _shown(found: Claim, lang: str) -> Iterator[str]:
     verdict = say(f"claim.verdict.{found.verdict}", lang)
     condition = f" {retold(found.condition, lang)}" if found.condition else ""
-    yield f"{say('claim.claim', lang, text=found.claim)}\n{say('claim.verdict', lang, verdict=verdict + condition)}"
+    head = say("claim.claim", lang, text=retold(found.claim, lang))
+    yield f"{head}\n{say('claim.verdict', lang, verdict=verdict + condition)}"
     yield "\n".join(retold(why, lang) for why in found.why)
     if found.right is None:
         yield _cases(found, lang)

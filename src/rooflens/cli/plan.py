@@ -83,7 +83,8 @@ def _shown(found: Plan, lang: str) -> Iterator[str]:
     if found.misses:
         lines = [f"  {miss.machine}: {retold(miss.why, lang)}" for miss in found.misses]
         yield "\n".join([say("plan.missed", lang), *lines])
-    yield "\n".join(f"{name}: {text}" for name, text in found.conventions.items())
+    said = ((say(f"plan.convention.{name}", lang), retold(text, lang)) for name, text in found.conventions.items())
+    yield "\n".join(f"{name}: {text}" for name, text in said)
 
 
 def _row(layout: Layout, lang: str) -> list[str]:

@@ -143,4 +143,5 @@ def rests_on(constants: Iterable[Constant], lang: str) -> Iterator[str]:
     yield say("predict.constants", lang)
     for constant in constants:
         origin = known(f"frame.origin.{constant.origin}", retold(constant.origin, lang), lang)
-        yield f"  {constant.name} {constant.value:.6g} ({origin})"
+        name = known(f"predict.constant.{constant.name}", constant.name, lang)
+        yield f"  {name} {constant.value:.6g} ({origin})"

@@ -101,7 +101,7 @@ def _cache(now: Deployment, _: Means) -> Iterator[Change]:
     for name, flag in CACHES.items():
         narrow = dtype(name)
         if narrow.bits >= now.precision.kv.bits:
-            yield Change(f"{name} KV cache", flag, why_not="it is stored so already, or narrower")
+            yield Change(f"{name} KV cache", flag, why_not="it is stored as narrow already")
         else:
             yield Change(f"{name} KV cache", flag, replace(now, precision=replace(now.precision, kv=narrow)))
 
