@@ -21,7 +21,7 @@ OF_RUN = ("mbu", "mfu")
 OF_KERNEL = "share_of_roof"
 
 
-@click.command("kernels", epilog="Example:  rooflens kernels trace.json.gz --on h100-sxm5-80gb --plot kernels.png")
+@click.command("kernels", epilog="Example:  rooflens kernels trace.json.gz --on h100-sxm5-80gb --plot k.png")
 @click.argument("files", nargs=-1, required=True, metavar="FILE... | compare BEFORE AFTER")
 @click.option(
     "--on",
