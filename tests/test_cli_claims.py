@@ -75,6 +75,8 @@ BAD = [
     (("ceilings", "llama-2-7b", "--on", ""), "machines: a name is empty"),
     (("ceilings", "llama-2-7b", "--on", "h10O-sxm5-80gb"), "did you mean"),
     (("ceilings", "llama-2-7b", "--on", H100, "--context", "0"), "context"),
+    (("ceilings", "llama-2-7b", "--on", H100, "--context", "4097"), "made for 4096 positions, and 4097 are asked for"),
+    (("claim", H100, A100, "--times", "2", "--context", "999999"), "made for 131072 positions"),
     (("ceilings", "llama-2-7b", "--on", H100, "-o", "rows.txt"), ".csv or a .json file"),
     (("trend", "--kind", "gpu"), "kind"),
     (("trend", "--plot", "wall.gif"), ".png or .svg"),

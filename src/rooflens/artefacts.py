@@ -38,7 +38,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except OSError as error:
-        raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place with --out") from None
+        raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place for it") from None
     finally:
         if temporary:
             with contextlib.suppress(OSError):
@@ -54,7 +54,7 @@ def writable(path: Path) -> None:
         os.close(handle)
         Path(temporary).unlink()
     except OSError as error:
-        raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place with --out") from None
+        raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place for it") from None
 
 
 def shown(text: object) -> str:

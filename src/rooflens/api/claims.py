@@ -56,9 +56,11 @@ def claim(
 
 
 def _faster(first: str, second: str, times: float, model: str | None, context: int | None, tolerance: float) -> Claim:
+    from rooflens.api.deployed import SHORTER, within
     from rooflens.claims import speedups
 
     tried_on, positions = api.model(model or MODEL), context or speedups.CONTEXT
+    within(tried_on, positions, SHORTER)
     return speedups.compare(api.machine(first), api.machine(second), times, tried_on, positions, tolerance)
 
 
@@ -140,12 +142,14 @@ def trend(kind: str = "datacentre-gpu") -> Trend:
 
 def _top(text: str, there: Machine, context: int, math: str | None) -> Top:
     from rooflens import batch_one
+    from rooflens.api.deployed import SHORTER, within
 
     name, weights = _stored(text)
     try:
         if is_alone(text):
             return _top_of_step(text, there, math)
         model, precision, _ = api.prepared(api.Question(name, weights=weights, math=math), there)
+        within(model, context, SHORTER)
         return batch_one.of_model(model, precision, there, text, context)
     except NoPath as error:
         return batch_one.Top(text, weights or "", there.name, why_not=str(error))

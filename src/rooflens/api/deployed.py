@@ -27,6 +27,7 @@ from rooflens.roofline.placement import conventions
 from rooflens.units import whole
 
 PLAIN = ("graph", "eager")  # stacks without an engine, priced from what was measured
+SHORTER = "ask for a shorter context"
 NO_PIPELINE = "no engine's pipeline was measured: what its stages cost beside their links is not in the estimate"
 AT_ANOTHER_CONTEXT = "the first token is of the prompt alone, without a cached prefix; the context is the decode step's"
 
@@ -101,7 +102,7 @@ def deployment(question: Question, load: Load, there: Machine) -> Deployment:
     model, precision, notes = prepared(question, there)
     if load.acceptance is not None and question.tokens == 1:
         raise RooflensError("an acceptance rate is of drafts: say how many new tokens a step verifies with --tokens")
-    within(model, load.context or 0.0, "ask for a shorter context")
+    within(model, load.context or 0.0, SHORTER)
     within(model, (load.prompt or 0.0) + (load.output or 0.0), "shorten the prompt or the output")
     found = Deployment(
         model,
