@@ -290,3 +290,34 @@ def test_logs_of_containers_and_colours_of_terminals_hide_no_result(tmp_path, be
              "Benchmark duration (s):   10.00", "Output token throughput (tok/s):   100.00")  # fmt: skip
     found = observed(tmp_path, "".join(f"{before}{line}{after}\n" for line in lines))
     assert values(found)[0] == ("decode", 100.0)
+
+
+def test_a_cell_in_columns_may_hold_blanks(tmp_path):
+    text = """ Time (%)  Total Time (ns)  Instances      GridXYZ         BlockXYZ      Name
+ --------  ---------------  ---------  ---------------  --------------  ----------------------
+     60.0           12,000          1  65536    1    1   256    1    1  a(int *, unsigned int)
+     40.0            8,000          2  16384    2    1   128    2    1  b<(int)2>(int *)
+"""
+    first, second = observed(tmp_path, text).kernels
+    assert (first.name, first.launch.grid, first.launch.block) == ("a(int *, unsigned int)", (65536, 1, 1), (256, 1, 1))
+    assert (second.name, second.launch.grid, second.calls) == ("b<(int)2>(int *)", (16384, 2, 1), 2)
+
+
+@pytest.mark.parametrize("mark", ["\t", " | "])
+def test_tables_may_stand_between_bars_or_tabs(tmp_path, mark):
+    rows = (("Time (%)", "Total Time (ns)", "Instances", "Name"), ("100.0", "1,200", "3", "a(int, int)"))
+    edge = "|" if mark == " | " else ""
+    found = observed(tmp_path, "".join(f"{edge}{mark.join(row)}{edge}\n" for row in rows))
+    assert [(k.name, k.calls, k.time_s) for k in found.kernels] == [("a(int, int)", 3, pytest.approx(1.2e-6))]
+
+
+def test_an_empty_line_below_the_header_ends_no_table(tmp_path):
+    text = ("Dispatch_ID,GPU_ID,GRD,WGR,Kernel_Name,Start_Timestamp,End_Timestamp,GRBM_COUNT\n\n"
+            '1,4,640,64,"hello(char*, char*)",1000,8216,12637.0\n')  # fmt: skip
+    kernel = observed(tmp_path, text).kernels[0]
+    assert (kernel.name, kernel.time_s, kernel.launch.grid, kernel.launch.block) == (
+        "hello(char*, char*)",
+        pytest.approx(7.216e-6),
+        (640,),
+        (64,),
+    )

@@ -1,4 +1,7 @@
-"""Tables in text: comma-separated, or in columns with blanks between them, with whatever a tool prints around them."""
+"""Tables in text: comma- or tab-separated, between bars, or in columns of blanks, with whatever a tool prints around.
+
+In columns of blanks the rule below the header says where each begins and ends, since a cell may hold blanks itself.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from rooflens.errors import BadFile
 Row = dict[str, str]
 _APART = re.compile(r"\s{2,}")
 _RULE = re.compile(r"[\s\-=|+:]*")
+_DASHES = re.compile(r"-+|=+")
 _NAMES = ("Name", "Operation", "Range", "Kernel Name")
 
 
@@ -19,27 +23,60 @@ def tables(lines: Iterable[str], where: str, is_header: Callable[[str], bool]) -
 
     A name that stands last keeps its commas where nobody quoted it. Raises BadFile for a line that is no CSV.
     """
-    header: tuple[str, ...] = ()
-    comma = True
+    table: _Table | None = None
     for number, line in enumerate(lines, 1):
         plain = line.strip().lstrip("\ufeff")
-        if is_header(plain):
-            comma = "," in plain
-            header = tuple(name.strip() for name in _cells(plain, 0, where, number, comma=comma))
-        elif not plain:
-            header = ()
-        elif header and not _RULE.fullmatch(plain):
-            cells = _cells(plain, len(header), where, number, comma=comma)
-            if comma and len(cells) > len(header) and header[-1] in _NAMES:
-                cells[len(header) - 1 :] = [", ".join(cells[len(header) - 1 :])]
-            if len(cells) >= len(header) - 1:
-                yield header, dict(zip(header, cells, strict=False))
+        try:
+            if is_header(plain):
+                table = _Table(plain)
+            elif not plain:
+                table = None if table and table.rows else table
+            elif table and _RULE.fullmatch(plain):
+                table.ruled(line)
+            elif table:
+                cells = table.cells(line)
+                if len(cells) >= len(table.header) - 1:
+                    yield table.header, dict(zip(table.header, cells, strict=False))
+        except csv.Error as error:
+            raise BadFile(where, [f"line {number} is no CSV: {error}"]) from None
 
 
-def _cells(line: str, most: int, where: str, number: int, *, comma: bool) -> list[str]:
-    if not comma:
-        return _APART.split(line, maxsplit=max(most - 1, 0))
-    try:
-        return next(csv.reader([line], skipinitialspace=True), [])
-    except csv.Error as error:
-        raise BadFile(where, [f"line {number} is no CSV: {error}"]) from None
+class _Table:
+    """How the lines of one table are cut into cells."""
+
+    def __init__(self, line: str) -> None:
+        self.between = next((mark for mark in "|\t," if mark in line and (mark != "|" or line.startswith("|"))), "")
+        self.rows = 0
+        self.spans: list[tuple[int, int]] = []
+        self.header: tuple[str, ...] = ()
+        self.header = tuple(name.strip() for name in self._cut(line))
+
+    def ruled(self, line: str) -> None:
+        """Takes the columns from the rule below the header."""
+        spans = [found.span() for found in _DASHES.finditer(line)]
+        if not self.between and not self.rows and len(spans) == len(self.header):
+            self.spans = spans
+
+    def cells(self, line: str) -> list[str]:
+        """The cells of a row."""
+        self.rows += 1
+        cells = self._by_columns(line) or self._cut(line.strip())
+        last = len(self.header) - 1
+        if self.between == "," and len(cells) > len(self.header) and self.header[-1] in _NAMES:
+            cells[last:] = [", ".join(cells[last:])]
+        return cells
+
+    def _by_columns(self, line: str) -> list[str]:
+        """Empty where there is no rule, or a cell stands across two of its columns."""
+        ends = [end for _, end in self.spans]
+        starts = [0, *(start for start, _ in self.spans[1:])]
+        if not self.spans or any(line[end:start].strip() for end, start in zip(ends, starts[1:], strict=False)):
+            return []
+        return [line[start:end].strip() for start, end in zip(starts, [*ends[:-1], len(line)], strict=False)]
+
+    def _cut(self, line: str) -> list[str]:
+        if self.between == ",":
+            return next(csv.reader([line], skipinitialspace=True), [])
+        if self.between:
+            return [cell.strip() for cell in line.strip(self.between).split(self.between)]
+        return _APART.split(line, maxsplit=max(len(self.header) - 1, 0))

@@ -32,8 +32,8 @@ _UNCOUNTED = "a summary of Nsight Systems holds times alone: collect counters wi
 
 def is_header(line: str) -> bool:
     """Whether this line is the header of one of its tables."""
-    plain = line.replace('"', "")
-    if _KIB.fullmatch(plain.strip()):
+    plain = line.replace('"', "").strip("| \t")
+    if _KIB.fullmatch(plain):
         return True
     times = re.search(r"\b(Total Time|Start|Total|Time) ?\((ns|us|ms|s|sec|%|[KMG]i?B|B)\)", plain)
     return bool(times) and bool(re.search(r"(^|[,\s])(Name|Operation|Range)\s*$", plain))

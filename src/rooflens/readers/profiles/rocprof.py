@@ -229,8 +229,8 @@ def _number(cell: str | None) -> int | None:
 
 def _sizes(row: Mapping[str, str]) -> tuple[tuple[int, ...], tuple[int, ...], int | None]:
     """Grid in work items, workgroup, registers."""
-    grid = _three(row, "Grid_Size") or _three(row, "grd")
-    group = _three(row, "Workgroup_Size") or _three(row, "wgr")
+    grid = _three(row, "Grid_Size") or _three(row, "grd") or _three(row, "GRD")
+    group = _three(row, "Workgroup_Size") or _three(row, "wgr") or _three(row, "WGR")
     return grid, group, whole(_first(row, ("Arch_VGPR", "VGPR_Count", "vgpr", "arch_vgpr")))
 
 
