@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from rooflens import place
+from rooflens import advise, place
 from rooflens.api import Question, answer, machine
 from rooflens.dtypes import dtype
-from rooflens.levers.points import fewer_kv_reads, lever, regrouped
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Cost, total
+from rooflens.records import replace
+from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import attainable, ridge
+from rooflens.roofline.place import place as placed
+from rooflens.roofline.points import Point
 from rooflens.workload import precision
 
 CLOSE = 0.005
@@ -81,8 +84,8 @@ def test_a7_one_kernel_two_regimes() -> None:
     there = machine(A100)
     assert ridge(there, "fp16") > 20 > ridge(there, "fp32", "vector")
     fp16, fp32 = ({m: 20.0} for m in ("fp16", "fp32"))
-    assert lever("same", Cost(fp16, activation_bytes=1), Cost(fp32, activation_bytes=1), there).before.bound == "memory"
-    assert lever("same", Cost(fp16, activation_bytes=1), Cost(fp32, activation_bytes=1), there).after.bound == "compute"
+    assert placed("fp16", Cost(fp16, activation_bytes=1), there).bound == "memory"
+    assert placed("fp32", Cost(fp32, activation_bytes=1), there).bound == "compute"
 
 
 @pytest.mark.parametrize(("operator", "intensity"), [("softmax", 1.25), ("layernorm", 2.0)])
@@ -170,48 +173,47 @@ def attention_cost(text: str, **formats: str) -> Cost:
     return alone(text).cost(precision(dtype("fp16"), **formats))
 
 
+def gain(before: Cost, after: Cost, there: Machine) -> tuple[float, Point, Point]:
+    """The ratio of two prices, and both points."""
+    first, second = placed("before", before, there), placed("after", after, there)
+    return first.time_s / second.time_s, first, second
+
+
 def test_c2_a_kernel_with_four_times_the_intensity_cannot_exist() -> None:
-    there, text = machine(H100), "attention:H=32,K=32,W=128,S=4096"
-    wish = fewer_kv_reads(attention_cost(text), there, 4)
-    assert wish.after.intensity_flops_per_byte == close(4.0)
-    assert (wish.gain_floor, wish.after.attainable_flops_per_s) == (close(4.0), close(13.4e12))
-    assert wish.after.bound == "memory"
-    assert wish.why_not is not None
-    assert "already read once" in wish.why_not
-    found = alone(text)
-    grouped = type(found)("attention", found.rows, regrouped(found.letters or {}, 4)).cost(precision(dtype("fp16")))
-    assert lever("grouped queries", attention_cost(text), grouped, there).gain_floor == close(4.0)
+    there, cost = machine(H100), attention_cost("attention:H=32,K=32,W=128,S=4096")
+    times, _, after = gain(cost, replace(cost, kv_bytes=cost.kv_bytes / 4), there)
+    assert after.intensity_flops_per_byte == close(4.0)
+    assert (times, after.attainable_flops_per_s, after.bound) == (close(4.0), close(13.4e12), "memory")
+    grouped = attention_cost("attention:H=32,K=8,W=128,S=4096")
+    assert gain(cost, grouped, there)[0] == close(4.0)
+    levers = {lever.name: lever for lever in advise("llama-2-7b", H100).levers}
+    assert "each key and value is read once already" in (levers["GQA-aware decode attention"].why_not or "")
 
 
 def test_c3_int8_cache_halves_the_bytes_and_leaves_the_flops() -> None:
     text = "attention:H=32,K=32,W=128,S=4096"
-    narrow = lever("int8 KV", attention_cost(text), attention_cost(text, kv="int8"), machine(H100))
-    assert narrow.after.flops == narrow.before.flops
-    assert (narrow.after.intensity_flops_per_byte, narrow.gain_floor) == (close(2.0), close(2.0))
+    times, before, after = gain(attention_cost(text), attention_cost(text, kv="int8"), machine(H100))
+    assert after.flops == before.flops
+    assert (after.intensity_flops_per_byte, times) == (close(2.0), close(2.0))
 
 
 def test_c4_half_precision_needs_the_math_when_compute_binds() -> None:
     there, byte = machine(A100), 1e9
     fp32 = Cost({"fp32": 20 * byte}, activation_bytes=byte)
-    stored = lever("fp16 storage", fp32, Cost({"fp32": 20 * byte}, activation_bytes=byte / 2), there)
-    computed = lever("fp16 tensor math", fp32, Cost({"fp16": 20 * byte}, activation_bytes=byte / 2), there)
-    slope = lever(
-        "on the slope",
-        Cost({"fp32": byte}, activation_bytes=byte),
-        Cost({"fp32": byte}, activation_bytes=byte / 2),
-        there,
-    )
-    assert (stored.before.bound, stored.gain_floor) == ("compute", 1.0)
-    assert (computed.gain_floor, computed.after.bound) == (close(4.10), "memory")
-    assert (computed.after.intensity_flops_per_byte, computed.after.flops_per_s) == (40.0, close(80e12))
-    assert slope.gain_floor == 2.0
+    stored, before, _ = gain(fp32, Cost({"fp32": 20 * byte}, activation_bytes=byte / 2), there)
+    computed, _, after = gain(fp32, Cost({"fp16": 20 * byte}, activation_bytes=byte / 2), there)
+    slope = gain(Cost({"fp32": byte}, activation_bytes=byte), Cost({"fp32": byte}, activation_bytes=byte / 2), there)
+    assert (before.bound, stored) == ("compute", 1.0)
+    assert (computed, after.bound) == (close(4.10), "memory")
+    assert (after.intensity_flops_per_byte, after.flops_per_s) == (40.0, close(80e12))
+    assert slope[0] == 2.0
 
 
-@pytest.mark.parametrize(("weights", "gain"), [("4.0 bits", 4.0), ("4.5 bits", 3.556)])
-def test_c5_weight_only_int4_gains_bytes_and_keeps_the_roof(weights: str, gain: float) -> None:
+@pytest.mark.parametrize(("weights", "times"), [("4.0 bits", 4.0), ("4.5 bits", 3.556)])
+def test_c5_weight_only_int4_gains_bytes_and_keeps_the_roof(weights: str, times: float) -> None:
     wide = place("gemm:M=1,K=4096,N=14336", H100)
     narrow = place("gemm:M=1,K=4096,N=14336", H100, weights=weights)
-    assert wide.step_floor.floor_s / narrow.step_floor.floor_s == close(gain)
+    assert wide.step_floor.floor_s / narrow.step_floor.floor_s == close(times)
     assert narrow.operators[0].math == "bf16"
 
 

@@ -159,7 +159,8 @@ def _grouped(now: Deployment, _: Means) -> Iterator[Change]:
     why = (
         "the floor reads each key and value once for all query heads of its group; a kernel that does so once a head "
         f"is {heads / groups:g} times over it" if grouped and heads and groups else
-        "each query head has keys and values of its own: only another model stores fewer"
+        "each key and value is read once already, as each query head has its own: no kernel reads less, only a "
+        "narrower cache or a model of grouped queries stores less"
     )  # fmt: skip
     yield Change("GQA-aware decode attention", "attention", why_not=why)
 

@@ -177,9 +177,9 @@ def _said(asked: Alone, kernel: Kernel, known: Known, there: Machine) -> Iterato
         yield f"no kernel of flavour {kernel.flavour} was measured on {there.title}: constants are those of other chips"
     if kernel.chosen.engine != known.engine:
         yield f"no kernel of flavour {kernel.flavour} was measured of {known.engine}: constants are those of no engine"
-    if not there.cache_bytes:
-        held = show(kernel.chip.cache_bytes, "B")
-        shown = f"measured rows show {held}" if kernel.chip.cache_bytes else "nothing is expected to stay in it"
+    if there.cache_bytes is None:
+        held = kernel.chip.cache_bytes
+        shown = f"measured rows show {show(held, 'B')}" if held else "nothing is expected to stay in it"
         yield f"the size of the last cache of {there.title} is not known: {shown}"
     if kernel.flavour.startswith("fp8-") and known.scales is None:
         yield f"fp8 with {kernel.flavour.removeprefix('fp8-')} scales; --flavour says otherwise"

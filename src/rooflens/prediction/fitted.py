@@ -71,5 +71,6 @@ def chip_of(there: Machine, math: str, caches: Mapping[str, float]) -> Chip:
     """
     if not there.units or not there.clock_hz:
         raise NoPath(f"the units or the clock of {there.title} are not known, so no kernel's time is estimated")
-    roof, held = there.compute(math).floor_value, there.cache_bytes or caches.get(there.name, 0.0)
+    held = caches.get(there.name) if there.cache_bytes is None else there.cache_bytes
+    roof = there.compute(math).floor_value
     return Chip(roof, there.memory("read").floor_value, float(there.units), there.clock_hz, held)

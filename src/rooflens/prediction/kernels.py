@@ -19,14 +19,14 @@ from rooflens.records import record
 class Chip:
     """What a kernel meets: the peak of its math, memory, units at a clock, and the last cache.
 
-    cache_bytes: 0 where its size is not known, or where data must not be expected to be there still.
+    cache_bytes: None where its size is not known; 0 where data must not be expected to be there still.
     """
 
     flops_per_s: float
     bytes_per_s: float
     units: float
     clock_hz: float
-    cache_bytes: float = 0.0
+    cache_bytes: float | None = None
 
     def fetched(self, working_bytes: Number, slope: CacheSlope) -> Number:
         """The time that memory and cache take for a working set, over the time that memory alone would take."""

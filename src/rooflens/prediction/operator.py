@@ -105,18 +105,18 @@ def _times(cost: Cost, machine: Machine, kernel: Kernel | None) -> tuple[Operato
     """The floors and what to expect, which is under its floor only where its data may be in the last cache."""
     if kernel is None:
         return OperatorTimes(float(floors_s(cost, machine)[0])), ()
-    held = kernel.chip.cache_bytes
+    held = kernel.chip.cache_bytes or 0.0
     floor, resident = (float(seconds) for seconds in floors_s(cost, machine, held))
     fits = float(cost.bytes) <= held
     least = resident if fits else floor
     time_s, spread = float(kernel.spent.time_s), kernel.residuals
     low, high = max(least, time_s * spread.low), max(least, time_s * spread.high)
     found = OperatorTimes(floor, resident if fits else None, max(least, time_s), low, high)
-    return found, tuple(_of_cache(cost, kernel)) if fits else ()
+    return found, tuple(_of_cache(cost, held)) if fits else ()
 
 
-def _of_cache(cost: Cost, kernel: Kernel) -> Iterator[str]:
-    moved, held = show(float(cost.bytes), "B"), show(kernel.chip.cache_bytes, "B")
+def _of_cache(cost: Cost, held_bytes: float) -> Iterator[str]:
+    moved, held = show(float(cost.bytes), "B"), show(held_bytes, "B")
     yield (
         f"{moved} fit the last cache of {held}: repeated, the kernel may find its data there and beat the floor, "
         "which counts it from memory; within a step it will not be there"
