@@ -33,6 +33,18 @@ def test_a_full_disk_leaves_the_older_file_and_no_debris(tmp_path: Path, monkeyp
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_what_is_no_file_is_written_into_and_stays_what_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.json"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        artefacts.write_bytes(pipe, b"into the pipe")
+        assert os.read(end, 100) == b"into the pipe"
+    finally:
+        os.close(end)
+    assert pipe.is_fifo()
+
+
 def test_a_folder_that_cannot_be_written_is_a_sentence() -> None:
     with pytest.raises(RooflensError, match=r"cannot write /proc/x/a\.json"):
         artefacts.write_bytes(Path("/proc/x/a.json"), b"")

@@ -26,10 +26,14 @@ _SURROGATE = r"\\u[dD][89a-fA-F]"
 def write_bytes(path: Path, content: bytes) -> None:
     """Writes to a temporary name beside `path`, then renames: a reader sees the old file or the new one, whole.
 
+    What is no file (a device, a pipe) is written into and stays what it is.
     Raises RooflensError when the folder cannot be written or the disk is full; the old file is then untouched.
     """
     temporary: str | None = None
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            path.write_bytes(content)
+            return
         handle, temporary = _temporary(path)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
