@@ -102,3 +102,14 @@ def test_of_layouts_that_cost_the_same_the_quicker_comes_first():
     for one, other in pairwise(found):
         if (one.usd_per_hour, one.devices) == (other.usd_per_hour, other.devices):
             assert one.tpot_s <= other.tpot_s
+
+
+def test_a_machine_without_estimates_is_marked_beside_those_that_have_them(cli):
+    found = of("llama-3.1-8b", on=("h100-sxm5-80gb", "tpu-v4"), weights=None, engine=None)
+    assert {(layout.machine, layout.estimated) for layout in found.layouts} == {
+        ("h100-sxm5-80gb", True),
+        ("tpu-v4", False),
+    }
+    asked = ["plan", "llama-3.1-8b", "--ttft", "1s", "--tpot", "50ms", "--users", "9"]
+    rows = [line for line in cli(*asked, "--on", "tpu-v4,h100-sxm5-80gb").out.splitlines() if " x tp " in line]
+    assert all(("> " in row) == row.startswith("tpu-v4") for row in rows)

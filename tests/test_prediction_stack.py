@@ -84,3 +84,10 @@ def test_predict_on_a_measured_machine_takes_its_figures_and_an_engine_takes_the
     unmeasured = predict("llama-3.1-8b", "h200-sxm-141gb", engine="graph")
     assert unmeasured.tpot_s.estimate is None
     assert any("own measurements" in note for note in unmeasured.notes)
+
+
+def test_several_devices_of_a_measured_machine_say_that_nobody_measured_their_waiting():
+    alone, two = (predict("llama-3.1-8b", "measured:h200-sxm-141gb", tp=tp) for tp in (1, 2))
+    said = "what devices wait for one another was not measured: links are counted by their bytes alone"
+    assert (said in alone.notes, said in two.notes) == (False, True)
+    assert two.usd_per_million_tokens is not None  # its datasheet has a price

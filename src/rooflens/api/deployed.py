@@ -28,6 +28,7 @@ from rooflens.units import whole
 
 PLAIN = ("graph", "eager")  # stacks without an engine, priced from what was measured
 SHORTER = "ask for a shorter context"
+NO_COLLECTIVES = "what devices wait for one another was not measured: links are counted by their bytes alone"
 NO_PIPELINE = "no engine's pipeline was measured: what its stages cost beside their links is not in the estimate"
 AT_ANOTHER_CONTEXT = "the first token is of the prompt alone, without a cached prefix; the context is the decode step's"
 
@@ -146,7 +147,8 @@ def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, t
     if engine is not None and not plain:
         engine_named(engine)
     if now.machine.measured and plain:
-        return _stack(on, eager=engine == "eager")
+        found, why = _stack(on, eager=engine == "eager")
+        return found, (*why, *((NO_COLLECTIVES,) if found and now.devices > 1 else ()))
     if engine in PLAIN:
         return None, (f"{engine}: a plain stack is priced from a machine's own measurements; name one with --on",)
     there = other(now.machine) if now.machine.measured else now.machine

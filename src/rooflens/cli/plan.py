@@ -88,14 +88,15 @@ def _shown(found: Plan, lang: str) -> Iterator[str]:
 
 
 def _row(layout: Layout, lang: str) -> list[str]:
+    least = "" if layout.estimated else "> "
     shared = f"{layout.replicas} x tp {layout.tp}" + (f", ep {layout.ep}" if layout.ep > 1 else "")
     return [
         layout.machine,
         shared,
         str(layout.devices),
         str(layout.batch),
-        show(layout.tpot_s, "s", 3),
-        show(layout.ttft_s, "s", 3),
+        f"{least}{show(layout.tpot_s, 's', 3)}",
+        f"{least}{show(layout.ttft_s, 's', 3)}",
         say(f"plan.limit.{layout.limit}", lang),
         "-" if layout.usd_per_hour is None else f"{layout.usd_per_hour:.2f}",
         "-" if layout.usd_per_million_tokens is None else f"{layout.usd_per_million_tokens:.3g}",

@@ -35,7 +35,7 @@ class Layout:
     """One way to serve it: `replicas` of `tp` devices each, `batch` users on each, in the pages of one engine.
 
     tpot_s, ttft_s: what decides, the upper end of the interval where there is one, else the floor. usd_per_hour: of all
-    devices, where a price is known.
+    devices, where a price is known. estimated: whether it is an interval's end that decided.
     """
 
     machine: str
@@ -50,6 +50,7 @@ class Layout:
     limit: str
     usd_per_hour: float | None = None
     usd_per_million_tokens: float | None = None
+    estimated: bool = False
 
 
 @record
@@ -90,8 +91,8 @@ def plan(
         found, why = _on(deployment, estimator, target, kept)
         layouts += found
         misses += [] if found else [Miss(deployment.machine.title, why)]
-    estimated = any(estimator for _, estimator in wanted)
-    return Plan(name, target, tuple(sorted(layouts, key=_cost)), tuple(misses), _conventions(estimated=estimated))
+    basis = _basis({estimator is not None for _, estimator in wanted})
+    return Plan(name, target, tuple(sorted(layouts, key=_cost)), tuple(misses), _conventions(basis))
 
 
 def _on(deployment: Deployment, estimator: Estimator | None, target: Target, kept: Reserve) -> tuple[list[Layout], str]:
@@ -163,6 +164,7 @@ def _layout(deployment: Deployment, estimator: Estimator | None, target: Target,
         limit=limit,
         usd_per_hour=None if price is None else price * fleet.devices,
         usd_per_million_tokens=usd_per_million(fleet, rate),
+        estimated=estimator is not None,
     )
 
 
@@ -186,12 +188,15 @@ def _cost(layout: Layout) -> tuple[bool, float, int, float]:
     return layout.usd_per_hour is None, layout.usd_per_hour or 0.0, layout.devices, layout.tpot_s
 
 
-def _conventions(*, estimated: bool) -> dict[str, str]:
-    basis = (
-        "the upper end of the 80 % interval"
-        if estimated
-        else "the floor: nothing was calibrated, real engines are slower"
-    )
+def _basis(estimated: set[bool]) -> str:
+    """What the times of these layouts are."""
+    if estimated == {True}:
+        return "the upper end of the 80 % interval"
+    floor = "the floor: nothing was calibrated, real engines are slower"
+    return f"the upper end of the 80 % interval; behind > {floor}" if True in estimated else floor
+
+
+def _conventions(basis: str) -> dict[str, str]:
     return {
         "target": "users are sequences in decode at the same time",
         "tpot": f"{basis}, at the mean context of the output",

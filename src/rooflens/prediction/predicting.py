@@ -177,7 +177,7 @@ def _constants(deployment: Deployment, estimator: Estimator | None) -> Iterator[
     """The rates that the floor rests on, each with its unit in its name, and what the expectation rests on."""
     machine = deployment.machine
     maths = dict.fromkeys(math for o in deployment.operators("decode") for math in o.cost.flops)
-    links = machine.find("link", level=machine.link) if machine.link and deployment.devices > 1 else []
+    links = [machine.the_link()] if deployment.devices > 1 and machine.link else []
     roofs = [machine.memory("read"), *(machine.compute(math) for math in maths), *machine.find("launch"), *links]
     for ceiling in roofs:
         yield Constant(f"{ceiling.id}, {ceiling.unit}", ceiling.floor_value, ceiling.origin)
