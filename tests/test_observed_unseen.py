@@ -321,3 +321,12 @@ def test_an_empty_line_below_the_header_ends_no_table(tmp_path):
         (640,),
         (64,),
     )
+
+
+def test_two_tables_of_kernels_are_added_up_and_said(tmp_path):
+    table = "Time (%),Total Time (ns),Instances,Name\n100,1000,2,a\n\n"
+    copies = "Time (%),Total Time (ns),Count,Operation\n100,500,3,[CUDA memcpy HtoD]\n\n"
+    found = observed(tmp_path, table + copies + table + copies)
+    assert (found.time_s, copied(found)["HtoD"][:2]) == (pytest.approx(2e-6), (6, pytest.approx(1e-6)))
+    assert any("2 tables of kernels are in it and were added up" in warning for warning in found.warnings)
+    assert not any("added up" in warning for warning in observed(tmp_path, table + copies).warnings)

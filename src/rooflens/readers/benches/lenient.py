@@ -22,15 +22,17 @@ def values(text: str, where: str) -> tuple[list[Any], list[str]]:
             after, left = _sequence(text)
             whole, broken = (after, left) if len(after) > len(whole) else (whole, broken)
         if not whole:
-            at = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "somewhere"
-            raise BadFile(where, [f"is no whole JSON text: it breaks at {at}; was it cut off?"]) from None
+            deep = "is no JSON text that can be read: it is nested too deep"
+            at = error.lineno if isinstance(error, json.JSONDecodeError) else 0
+            why = f"is no whole JSON text: it breaks at line {at}; was it cut off?" if at else deep
+            raise BadFile(where, [why]) from None
         return whole, [f"{broken} lines are no whole JSON and were left out"] if broken else []
 
 
 def _lines(text: str) -> tuple[list[Any], int]:
     whole, broken = [], 0
     for line in text.splitlines():
-        if line.strip():
+        if line.strip() and len(whole) < MOST_VALUES:
             try:
                 whole.append(_one(line))
             except (ValueError, RecursionError):

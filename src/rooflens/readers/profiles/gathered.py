@@ -174,7 +174,8 @@ def _host_s(columns: Columns) -> float | None:
 
 def _warnings(form: str, columns: Columns, kernels: Sequence[Kernel], ops: Ops, graph: Any) -> Iterator[str]:
     if not kernels:
-        yield "no kernels are in it: only the host was profiled, so nothing can be placed on a device's roofline"
+        why = "only copies" if len(columns.ran) else "only the host was profiled"
+        yield f"no kernels are in it: {why}, so nothing can be placed on a device's roofline"
         return
     if not any(doing.shapes for doing in ops.doings):
         why = _TIMES_ALONE if form != TORCH else _NO_SHAPES if len(ops.start) else _NO_HOST

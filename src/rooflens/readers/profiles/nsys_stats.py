@@ -42,11 +42,16 @@ def is_header(line: str) -> bool:
 def stats(lines: Iterable[str], where: str) -> Observed:
     """Kernels, copies and calls of all tables in the file. Raises BadFile when there is none that is known."""
     found = _Found()
-    for _, cells in tables(lines, where, is_header):
+    table: tuple[str, ...] = ()
+    for header, cells in tables(lines, where, is_header):
+        if header is not table:
+            table = header
+            found.tables += "Instances" in header and header[-1] == "Name"
         found.take(_si(cells))
     if not found.any():
-        why = "its tables hold no kernels, copies or calls"
-        raise BadFile(where, [f"{why} of CUDA: export the report cuda_gpu_kern_sum" if found.others else why])
+        raise BadFile(
+            where, ["its tables hold no kernels, copies or calls of CUDA: export the report cuda_gpu_kern_sum"]
+        )
     if len(found.trace.ran):
         return found.traced(where)
     return found.summed(where)
@@ -73,7 +78,8 @@ class _Found:
         self.kernels: list[Kernel] = []
         self.copies: dict[str, Copy] = {}
         self.calls: dict[str, HostOp] = {}
-        self.others = 0
+        self.tables = 0  # of kernels
+        self.times: dict[tuple[str, bool], int] = {}  # how often each operation was, by tables of times and of sizes
         self.spans: list[Span] = []
         self.trace = Columns()
         self.broken = 0
@@ -102,7 +108,6 @@ class _Found:
 
     def _called(self, name: str, calls: int, time_s: float | None) -> None:
         if not _CALLS.match(name):
-            self.others += 1
             return
         before = self.calls.get(name) or HostOp(name, 0, 0.0, 0.0)
         total = before.time_s + (time_s or 0.0)
@@ -111,13 +116,15 @@ class _Found:
     def _copy(self, name: str, row: Mapping[str, object]) -> None:
         """One operation; one table has its times, another its sizes, both how often it was."""
         before = self.copies.get(name) or Copy(_what(name), 0)
-        calls = next(filter(None, (whole(row.get(key)) for key in ("count", "instances", "operations"))), before.calls)
+        calls = next(filter(None, (whole(row.get(key)) for key in ("count", "instances", "operations"))), 0)
         moved, time = _number(row, "total"), _number(row, "total time")
         if moved is None and (kib := finite(row.get("total"))) is not None:
             moved = kib * 1024
+        sort = name, time is None
+        self.times[sort] = self.times.get(sort, 0) + calls
         self.copies[name] = replace(
             before,
-            calls=max(calls, before.calls),
+            calls=max(self.times[sort], before.calls),
             bytes=before.bytes if moved is None else (before.bytes or 0.0) + moved,
             time_s=before.time_s if time is None else (before.time_s or 0.0) + time,
         )
@@ -151,7 +158,11 @@ class _Found:
     def summed(self, where: str) -> Observed:
         """Summaries; the most time first."""
         kernels = tuple(sorted(self.kernels, key=lambda kernel: -(kernel.time_s or 0.0)))
-        warnings = (f"FLOPs and bytes are unavailable: {_UNCOUNTED}",) if kernels else ()
+        warnings: tuple[str, ...] = (f"FLOPs and bytes are unavailable: {_UNCOUNTED}",) if kernels else ()
+        if self.tables > 1:
+            warnings += (
+                f"{self.tables} tables of kernels are in it and were added up: what two of them hold counts twice",
+            )
         return Observed(where, FORM, kernels, _by_kind(self.copies.values()), host_calls=tuple(self.calls.values()),
                         spans=tuple(self.spans), warnings=warnings)  # fmt: skip
 
