@@ -84,8 +84,9 @@ def _results(text: str, where: str) -> Observed:
 
 def _later(content: Content) -> Reader | None:
     """JSON of a benchmark below what a program printed before it."""
-    start = _BELOW.search(content.head)
-    if not start or not _RESULTS.search(content.head, start.start()):
+    head = _plain(content.head)
+    start = _BELOW.search(head)
+    if not start or not _RESULTS.search(head, start.start()):
         return None
     return lambda opened: _results(_decoded(opened)[start.start() :], opened.where)
 
