@@ -34,6 +34,7 @@ VERBS = {
     "bench": ("bench", "What did my benchmark really say? Each figure against the ceiling it belongs to."),
     "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
+    "doctor": ("doctor", "Is this node healthy, and what does it cost? Links, clocks, power, errors, judged."),
 }
 
 

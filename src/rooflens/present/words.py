@@ -20,7 +20,9 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "kernels": ("profiles",),
     "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
-    "retold": ("accounts", "benched", "benched_doubts", "retold", "doubts", "claims", "kernels"), "trend": ("trend",),
+    "doctor": ("doctor",),
+    "retold": ("doctored", "accounts", "benched", "benched_doubts", "retold", "doubts", "claims", "kernels"),
+    "trend": ("trend",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooflens.readers.checkpoint import Checkpoint, Tensor, fitted
 from rooflens.readers.files import checkpoint, is_path, model
+from rooflens.readers.nodes import node
 from rooflens.readers.observing import observed
 
-__all__ = ["Checkpoint", "Tensor", "checkpoint", "fitted", "is_path", "model", "observed"]
+__all__ = ["Checkpoint", "Tensor", "checkpoint", "fitted", "is_path", "model", "node", "observed"]

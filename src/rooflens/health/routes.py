@@ -1,0 +1,114 @@
+"""How a group of devices talks: over NVLink where that joins them, else over the slowest path between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from rooflens.catalogue import Accelerator
+from rooflens.health.record import Route
+from rooflens.roofline.node import KINDS, Gpu, Kind, Node
+from rooflens.roofline.wires import link_bytes_per_s, links, pcie_bytes_per_s
+
+Chips = Mapping[int, Accelerator]
+FABRIC: tuple[Kind, ...] = ("NVLink", "XGMI")
+MOST_TRIED = 20_000
+MOST_LINKS = 18  # of any chip so far: more than these to all peers together are a switch's
+_LARGEST_RING = 10
+
+
+def route(node: Node, chips: Chips, gpus: Sequence[int]) -> Route:
+    """The route of this group. NVLink wants a way round over NVLink alone; its links are those to the others.
+
+    Behind a switch each pair shows all links of a device, in a mesh a part of them: no device has more than its chip.
+    """
+    pairs = list(combinations(sorted(gpus), 2))
+    kinds: list[Kind] = [found.kind if (found := node.link(*pair)) else "unknown" for pair in pairs]
+    worst: Kind = max(kinds, key=KINDS.index) if kinds else "unknown"
+    if worst not in FABRIC and "NVLink" in kinds and _ringed(node, gpus):
+        worst = "NVLink"
+    if worst == "NVLink":
+        least = min(gpus, key=lambda gpu: linked(node, chips, gpu, gpus))
+        count = linked(node, chips, least, gpus)
+        each = link_bytes_per_s(chips[least]) if least in chips else None
+        return Route(tuple(gpus), worst, count, count * each if each else None)
+    if worst == "XGMI":
+        least = gpus[0]
+        each = link_bytes_per_s(chips[least]) if least in chips else None
+        most = links(chips[least]) if least in chips else None
+        count = len(gpus) - 1 if most is None else min(len(gpus) - 1, most)
+        return Route(tuple(gpus), worst, count, count * each if each else None)
+    rates = [_pcie(gpu, chips) for gpu in node.gpus or () if gpu.index in gpus]
+    known = [rate for rate in rates if rate is not None]
+    return Route(tuple(gpus), worst, None, min(known) if len(known) == len(rates) and known else None)
+
+
+def linked(node: Node, chips: Chips, gpu: int, gpus: Sequence[int]) -> int:
+    """NVLinks of a device to the others of its group."""
+    counts = [found.count or 0 for other in gpus if other != gpu and (found := node.link(gpu, other))]
+    most = links(chips[gpu]) if gpu in chips else None
+    everywhere = sum(link.count or 0 for link in node.links if gpu in (link.a, link.b))
+    if everywhere > (most or MOST_LINKS):
+        return min(most or MOST_LINKS, max(counts, default=0))
+    return sum(counts)
+
+
+def best(node: Node, chips: Chips, size: int) -> Route | None:
+    """The best group of this size: the nearest kind, then the most links, then the lowest numbers; None of too few."""
+    every = [gpu.index for gpu in node.gpus or ()]
+    if len(every) < size or size < 2 or not node.links:
+        return None
+    found: Route | None = None
+    for tried, group in enumerate(combinations(every, size)):
+        if tried > MOST_TRIED:
+            break
+        new = route(node, chips, group)
+        if found is None or _rank(new) < _rank(found):
+            found = new
+    return found
+
+
+def islands(node: Node) -> list[tuple[int, ...]]:
+    """Groups that NVLink or XGMI joins, by their lowest number."""
+    left = [gpu.index for gpu in node.gpus or ()]
+    found = []
+    while left:
+        group, edge = {left[0]}, [left[0]]
+        while edge:
+            here = edge.pop()
+            near = {b for b in left if b not in group and (link := node.link(here, b)) and link.kind in FABRIC}
+            group |= near
+            edge.extend(near)
+        found.append(tuple(sorted(group)))
+        left = [index for index in left if index not in group]
+    return found
+
+
+def _rank(one: Route) -> tuple[int, int]:
+    return KINDS.index(one.kind), -(one.links or 0)
+
+
+def _pcie(gpu: Gpu, chips: Chips) -> float | None:
+    """What its PCIe carries: the lanes as they are, the generation at most, since idle links are slow on purpose."""
+    link = gpu.pcie
+    found = pcie_bytes_per_s(link.max_gen or link.gen, link.width or link.max_width)
+    chip = chips.get(gpu.index)
+    return found or (chip.pcie.bytes_per_s_per_direction if chip else None)
+
+
+def _ringed(node: Node, gpus: Sequence[int]) -> bool:
+    """Whether NVLink leads round all of them."""
+    if not 2 < len(gpus) <= _LARGEST_RING:
+        return False
+    first = gpus[0]
+
+    def near(a: int, b: int) -> bool:
+        found = node.link(a, b)
+        return found is not None and found.kind == "NVLink"
+
+    def round_from(here: int, left: frozenset[int]) -> bool:
+        if not left:
+            return near(here, first)
+        return any(round_from(there, left - {there}) for there in left if near(here, there))
+
+    return round_from(first, frozenset(gpus[1:]))
