@@ -1,0 +1,90 @@
+"""Pages as they came, kept line by line in a file and played again: for bug reports and for tests.
+
+A line is {"schema", "at_s", "url", "text"}, or "failed" in place of "text"; "about" where it is no metrics. What stands
+behind a URL's question mark is not in it; labels that a page holds are, so look it through before you give it away.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rooflens.artefacts import reason
+from rooflens.errors import BadFile, RooflensError
+from rooflens.readers.content import content
+from rooflens.records import record
+
+SCHEMA = "rooflens/scrape/1"
+SUFFIX = ".jsonl"
+LONGEST_LINE = 64 << 20
+
+
+@record
+class Page:
+    """A page of one target. at_s: when it was asked for; text, or failed: why there is none.
+
+    url: of the target's metrics. about: the path of a page that tells settings instead.
+    """
+
+    at_s: float
+    url: str
+    text: str | None = None
+    failed: str | None = None
+    about: str | None = None
+
+
+def append(path: Path, page: Page) -> None:
+    """Adds a page to a recording, in one write. Raises RooflensError where the file cannot be written."""
+    said: dict[str, object] = {"schema": SCHEMA, "at_s": page.at_s, "url": page.url}
+    said |= {"about": page.about} if page.about else {}
+    said |= {"text": page.text} if page.text is not None else {"failed": page.failed or ""}
+    try:
+        with path.open("ab") as file:
+            file.write(json.dumps(said, ensure_ascii=True, allow_nan=False).encode() + b"\n")
+    except OSError as error:
+        raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place with --record") from None
+
+
+def replay(path: Path) -> Iterator[Page]:
+    """The pages of a recording, in its order. A last line that is cut off is left out; any other fault is BadFile."""
+    with content(path) as found:
+        lines = enumerate(_lines(found), 1)
+        number, line = next(lines, (1, b""))
+        for after, following in lines:
+            if line.strip():
+                yield _page(line, str(path), number)
+            number, line = after, following
+        if line.strip() and line.rstrip().endswith(b"}"):
+            yield _page(line, str(path), number)
+
+
+def _lines(found: Any) -> Iterator[bytes]:
+    rest = b""
+    while piece := found.read(1 << 20):
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+        if len(rest) > LONGEST_LINE:
+            raise BadFile(found.where, [f"a line is longer than {LONGEST_LINE} bytes; this is no recording"])
+    yield rest
+
+
+def _page(line: bytes, where: str, number: int) -> Page:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadFile(where, [f"line {number}: not a line of JSON; is it a recording of rooflens watch?"]) from None
+    if not isinstance(said, dict) or said.get("schema") != SCHEMA:
+        raise BadFile(where, [f"line {number}: expected schema {SCHEMA!r}; recordings are made with --record"])
+    at_s, url, text, failed, about = (said.get(name) for name in ("at_s", "url", "text", "failed", "about"))
+    if (
+        not isinstance(at_s, (int, float))
+        or isinstance(at_s, bool)
+        or not math.isfinite(at_s)
+        or not isinstance(url, str)
+        or not isinstance(text if failed is None else failed, str)
+    ):
+        raise BadFile(where, [f"line {number}: expected at_s, url, and text or failed"])
+    return Page(float(at_s), url, text if failed is None else None, failed, about if isinstance(about, str) else None)

@@ -1,0 +1,1 @@
+"""Readers of what engines and exporters tell of themselves over HTTP: text in, records out."""

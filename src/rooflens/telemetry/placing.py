@@ -1,0 +1,181 @@
+"""From rates to a place under the roofs: MBU and MFU, overall and while busy, floor, estimate, gap, regime now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rooflens.operators.cost import Cost
+from rooflens.prediction.deployment import Deployment
+from rooflens.records import record
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.place import regime, work_of
+from rooflens.roofline.placement import conventions
+from rooflens.telemetry.demands import Demands, demands
+from rooflens.telemetry.pricing import Prices, Timed
+from rooflens.telemetry.rates import BY_FINISHED, states
+from rooflens.telemetry.record import Rates, Roof, State
+from rooflens.units import percent
+
+OVER = 1.0005  # what still shows as 100 % is no finding
+BEATEN = 0.995
+NO_BUSY = "the engine does not tell how long it computed; mbu_decoding is of its decode steps"
+NO_TPOT = "no token came behind a first one"
+NO_LOAD = "the engine tells no batch: no floor for it"
+FULLER = "suspect another model, format, machine or number of devices than was said"
+
+
+@record
+class Subject:
+    """What is served where, ready to be priced. other: the same chip's datasheet, or its measured profile."""
+
+    prices: Prices
+    other: Machine | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def served(self) -> Deployment:
+        """The deployment."""
+        return self.prices.served
+
+
+def placed(rates: Rates, of: Subject) -> Roof:
+    """Where these rates stand. Raises NoPath for work that the machine cannot do."""
+    served = of.served
+    needs = demands(rates, of.prices)
+    shares = _shares(needs, served.machine, "")
+    shares |= (
+        {} if of.other is None else _shares(needs, of.other, "_of_measured" if of.other.measured else "_of_datasheet")
+    )
+    busy = {
+        f"{name}_busy": shares[name] / rates.busy_share
+        for name in ("mbu", "mfu")
+        if name in shares and rates.busy_share
+    }
+    timed, floor = _times(rates, of.prices)
+    found: dict[str, Any] = {**shares, **busy, **timed, **_decoding(rates, needs, served.machine)}
+    found |= _regime(rates, found, floor)
+    bytes_per_s = needs.bytes_per_s
+    if rates.estimated_read_bytes_per_s and bytes_per_s:
+        found["estimated_over_ours"] = rates.estimated_read_bytes_per_s / bytes_per_s
+    return Roof(
+        served.machine.title,
+        served.model.name,
+        served.machine.measured,
+        served.devices,
+        state(rates),
+        _conventions(served),
+        weight_bytes_per_s=needs.weight_bytes_per_s,
+        kv_bytes_per_s=needs.kv_bytes_per_s,
+        flops_per_s=None if needs.work_per_s is None else float(needs.work_per_s.total_flops),
+        step_weight_bytes=needs.weight_bytes,
+        step_kv_bytes=needs.kv_bytes,
+        findings=tuple(_findings(found)),
+        missing=dict(_missing(rates, needs, found)),
+        notes=(*of.notes, *served.notes, *needs.notes),
+        **found,
+    )
+
+
+def state(rates: Rates) -> State:
+    """idle: nothing runs and nothing was computed; queueing: requests wait at both ends; else busy."""
+    if not rates.running and not any(states(rates)) and not rates.generation_tokens_per_s:
+        return "idle"
+    return "queueing" if rates.queueing else "busy"
+
+
+def _shares(needs: Demands, machine: Machine, end: str) -> dict[str, Any]:
+    """MBU and MFU of one set of roofs, with the roofs themselves for the first."""
+    found: dict[str, Any] = {}
+    if needs.bytes_per_s is not None:
+        roof = machine.memory("read").floor_value
+        found[f"mbu{end}"] = needs.bytes_per_s / roof
+        found |= {} if end else {"read_bytes_per_s_roof": roof}
+    if needs.work_per_s is not None:
+        peak, math, flops = _peak(needs.work_per_s, machine)
+        found[f"mfu{end}"] = flops / peak if flops else 0.0
+        found |= {} if end or not flops else {"peak_flops_per_s_roof": peak, "peak_math": math}
+    return found
+
+
+def _peak(work: Cost, machine: Machine) -> tuple[float, str, float]:
+    math, flops, path = work_of(work)
+    return (machine.compute(math, path).floor_value if flops else 1.0), math, flops
+
+
+def loaded(rates: Rates) -> tuple[float, float, float]:
+    """The mean step's sequences, and the prompt and output of the requests that are served now."""
+    batch = max(float(rates.replicas), rates.batch or 1.0)
+    if rates.prompt_tokens and rates.output_tokens and rates.context_from == BY_FINISHED:
+        return batch, max(1.0, rates.prompt_tokens), rates.output_tokens
+    return batch, max(1.0, rates.context_tokens or 1.0), 0.0
+
+
+def _times(rates: Rates, prices: Prices) -> tuple[dict[str, float], Timed | None]:
+    """Floor and expectation of a token at this load; the gap."""
+    if not rates.batch or rates.context_tokens is None:
+        return {}, None
+    step, each = prices.times(*loaded(rates)), rates.tokens_a_step or 1.0
+    said = {name: getattr(step, name) for name in ("floor_s", "estimate_s", "low_s", "high_s")}
+    found = {name: seconds / each for name, seconds in said.items() if seconds is not None}
+    if rates.tpot_s:
+        found["gap"] = rates.tpot_s / found["floor_s"]
+    return found, step
+
+
+def _decoding(rates: Rates, needs: Demands, machine: Machine) -> dict[str, float]:
+    """MBU of the decode steps alone: their bytes over the time between two pieces of a stream."""
+    step_s = None if rates.itl is None else rates.itl.mean_s
+    if not step_s or needs.weight_bytes is None or needs.kv_bytes is None:
+        return {}
+    moved = needs.weight_bytes + needs.kv_bytes
+    return {"mbu_decoding": moved / step_s / machine.memory("read").floor_value}
+
+
+def _regime(rates: Rates, found: Mapping[str, Any], floor: Timed | None) -> dict[str, str]:
+    """What binds now: the roof that is used most, or below-roof and launch where neither is near."""
+    steps = (rates.steps_per_s or 0.0) / rates.replicas
+    busy = _busy_share(rates)
+    if not steps or busy is None or "mbu" not in found:
+        return {}
+    shares = {"memory": found["mbu"], "compute": found.get("mfu", 0.0)}
+    bound = max(shares, key=lambda kind: shares[kind])
+    floor_s = shares[bound] / steps
+    if floor is not None and floor.bound == "link":
+        bound, floor_s = "link", max(floor_s, floor.floor_s)
+    launch_s = 0.0 if floor is None else floor.launch_s
+    return {"bound": bound, "regime": regime(bound, floor_s, launch_s, busy / steps)}
+
+
+def _busy_share(rates: Rates) -> float | None:
+    """Of the time: by the engine, else by its steps' own time, else all where sequences ran."""
+    if rates.busy_share is not None:
+        return rates.busy_share
+    step_s = None if rates.itl is None else rates.itl.mean_s
+    if step_s and rates.steps_per_s:
+        return min(1.0, step_s * rates.steps_per_s / rates.replicas)
+    return 1.0 if rates.running else None
+
+
+def _findings(found: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("mbu", "mfu", "mbu_busy", "mfu_busy", "mbu_decoding"):
+        if found.get(name, 0.0) > OVER:
+            yield f"{name} is {percent(found[name])}, over the roof: {FULLER}"
+    if "gap" in found and found["gap"] < BEATEN:
+        yield f"tokens come {1 / found['gap']:.3g} times faster than their floor, which nothing beats: {FULLER}"
+
+
+def _missing(rates: Rates, needs: Demands, found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from needs.missing
+    if rates.interval_s is not None:
+        if rates.busy_share is None:
+            yield "mbu_busy", NO_BUSY
+        if rates.tpot_s is None:
+            yield "gap", NO_TPOT
+        if "floor_s" not in found:
+            yield "floor_s", NO_LOAD
+
+
+def _conventions(served: Deployment) -> dict[str, str]:
+    said = conventions(served.machine, served.precision, str(served.how.get("mask", "causal")))
+    return {name: said[name] for name in ("precision", "peaks", "mask")}
