@@ -178,3 +178,35 @@ def test_other_questions_refuse_a_flavour():
         advise("llama-3.1-8b", H100, flavour="block")
     with pytest.raises(Unknown, match="engine"):
         predict(GEMM, H100, engine="vlm")
+
+
+def test_a_collective_alone_has_the_fewest_bytes_as_its_floor_and_the_protocol_that_is_fastest():
+    """All-reduce of M among n sends 2 (n - 1) / n M each: 14.68 MB of 8 MiB among 8, at 450 GB/s one way."""
+    large = predict("all-reduce:bytes=8388608,devices=8", H100, engine="vllm")
+    assert large.time_s.floor == pytest.approx(2 * 7 / 8 * 8388608 / 450e9)
+    assert large.time_s.low < large.time_s.estimate < large.time_s.high
+    assert (large.bound, large.protocol, large.mbu, large.mfu) == ("link", "two-shot", None, None)
+    assert sum(large.where_time_goes.values()) == pytest.approx(large.time_s.estimate)
+    small = predict("all-reduce:bytes=16384,devices=8", H100, engine="vllm")
+    assert (small.bound, small.protocol) == ("launch", "one-shot")
+
+
+def test_a_collective_over_the_bridges_of_a_host_is_the_bad_idea_it_is():
+    over = {link: predict("all-reduce:bytes=8388608,devices=8", H100, link=link).time_s for link in ("nvlink", "pcie")}
+    assert over["pcie"].estimate > 20 * over["nvlink"].estimate
+    assert over["pcie"].floor == pytest.approx(450e9 / 63.02e9 * over["nvlink"].floor, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "said"),
+    [
+        ("all-reduce:bytes=8,devices=1", {}, "two devices or more"),
+        ("all-reduce:bytes=0,devices=2", {}, "above 0 bytes"),
+        ("all-reduce:bytes=8,devices=2", {"weights": "fp8"}, "weights do"),
+        ("all-reduce:devices=2", {}, "bytes missing"),
+        ("all-reduce:bytes=8,devices=2", {"link": "network", "batch": 2}, "batch do"),
+    ],
+)
+def test_a_wrong_collective_gets_a_sentence(text, more, said):
+    with pytest.raises(RooflensError, match=said):
+        predict(text, H100, **more)

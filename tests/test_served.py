@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from rooflens.api import Question, machine
 from rooflens.api.deployed import Load, deployment
 from rooflens.catalogue.calibrations import served
+from rooflens.catalogue.kernels import operators
 from rooflens.errors import RooflensError
 from rooflens.operators.cost import Cost
 from rooflens.prediction.bound import bind
 from rooflens.prediction.deployment import bound as floors_of
 from rooflens.prediction.intervals import residual_class
+from rooflens.prediction.reached import bridges
 from rooflens.prediction.served import Served, prompts_s
 from rooflens.records import replace
 
@@ -153,6 +155,25 @@ def test_microbatches_pass_the_stages_of_an_estimate_as_those_of_its_floor():
 def test_replicas_that_share_no_experts_have_the_first_token_of_one():
     one, two = (made("llama-3.2-1b", H100, how, None) for how in ((), (("dp", 2),)))
     assert engine(0).first_s(two) == engine(0).first_s(one)
+
+
+@pytest.mark.parametrize("batch", [1.0, 64.0])
+def test_tensor_parallelism_over_the_bridges_of_a_host_is_the_bad_idea_it_is(batch):
+    """Rates as (2 / n)^1.65: eight devices on PCIe read a prompt no sooner than two, and cost more a token."""
+
+    def times(tp):
+        found = deployment(Question("llama-3.1-8b", tp=tp), Load(prompt=1000, output=500), machine("l40s"))
+        return [float(engine(0).first_s(found)), float(engine(0).tpot_s(replace(found, batch=batch)))]
+
+    two, four, eight = times(2), times(4), times(8)
+    assert eight[0] > two[0]
+    assert 8 * eight[1] > 4 * four[1] > 2 * two[1]
+
+
+def test_bridges_are_shared_by_more_than_two():
+    assert [bridges(machine("l40s"), n) for n in (1, 2)] == [1.0, 1.0]
+    assert bridges(machine("l40s"), 8) == pytest.approx(4 ** -operators().exchanging.common.shared)
+    assert bridges(machine(H100), 8) == 1.0
 
 
 @given(positive, positive, st.floats(0, 10), batches, outputs)

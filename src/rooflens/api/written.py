@@ -38,14 +38,15 @@ def _operator(question: Question, load: Load, there: Machine, asked: Alone) -> O
     from rooflens.prediction.alone import Known
     from rooflens.prediction.operator import predict_operator
 
-    applying = ("weights", "kv", "math", "attention", "engine", "flavour")
+    formats = () if asked.collective else ("weights", "kv", "math", "attention", "flavour")
+    applying = (*formats, "engine", *(("link",) if asked.collective else ()))
     _only(question, load, applying, "one operator with its sizes written into it")
     if load.engine in PLAIN:
         raise RooflensError(f"{load.engine} is a stack of a whole model; name an engine, or leave --engine away")
     if load.engine is not None:
         engine_named(load.engine)
     stored = workload.precision(dtype("bf16"), question.weights, question.kv)
-    precision, notes = resolve(stored, there, question.math)
+    precision, notes = (stored, ()) if asked.collective else resolve(stored, there, question.math)
     datasheet = other(there) if there.measured else there
     known = Known(operators(), datasheet, load.engine, load.flavour)
     if datasheet is not None and there.measured:

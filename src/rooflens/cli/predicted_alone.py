@@ -14,7 +14,8 @@ from rooflens.units import percent, show
 def shown_operator(found: OperatorPrediction, lang: str) -> str:
     """Its floor and what to expect, where the time goes, how it is cut, and what that rests on."""
     head = say("predict.title", lang, model=found.operator, machine=found.machine)
-    parts = [f"{head}\n{retold(found.conventions['precision'], lang)}", "\n".join(_lines(found, lang))]
+    formats = retold(found.conventions.get("precision", ""), lang)
+    parts = [f"{head}\n{formats}".strip(), "\n".join(_lines(found, lang))]
     parts.append("\n".join(rests_on(found.constants, lang)))
     parts += (
         ["\n".join(say("frame.note", lang, text=retold(note, lang)) for note in found.notes)] if found.notes else []
@@ -30,7 +31,8 @@ def _lines(found: OperatorPrediction, lang: str) -> Iterator[str]:
     shares = sorted(found.where_time_goes.items(), key=lambda item: -item[1])
     said = [f"{known(f'predict.alone.where.{name}', name, lang)} {show(seconds, 's', 3)}" for name, seconds in shares]
     bound = known(f"frame.bound.{found.bound}", found.bound, lang)
-    yield say("predict.alone.where", lang, bound=bound, parts=", ".join(said))
+    where = "predict.alone.where" if found.protocol is None else "predict.alone.sent"
+    yield say(where, lang, bound=bound, parts=", ".join(said), protocol=found.protocol)
     if found.tile_efficiency is not None:
         how = "tiles" if found.tiles else "efficiency"
         tiles = {name: f"{size:g}" for name, size in (found.tiles or {}).items()}

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from rooflens.errors import RooflensError, Unknown
+from rooflens.operators.collectives import Group, ways
 from rooflens.operators.cost import Cost, Precision, cost_of, total
 from rooflens.operators.letters import Letters
-from rooflens.operators.rows import Row
+from rooflens.operators.rows import Collective, Row
 from rooflens.operators.standard import ALONE, LAYER_NORM_FLOPS, AttentionForm, attention
 from rooflens.records import record, replace
 from rooflens.units import LARGEST, whole
@@ -22,7 +23,8 @@ _WRITTEN = r"(?s)\s*[\w-]+\s*:\s*\w+\s*=.*|(params|weight_bytes|table_bytes)=.*"
 class Alone:
     """An operator of its own: rows with their letters, or a count that somebody made (`flops`, `bytes`).
 
-    table_bytes: weights that are stored and only looked up, so not among weight_bytes.
+    table_bytes: weights that are stored and only looked up, so not among weight_bytes. collective: what `devices` do
+    with a message of so many bytes, as operators.collectives counts it.
     """
 
     name: str
@@ -32,9 +34,15 @@ class Alone:
     weight_bytes: float = 0.0
     activation_bytes: float = 0.0
     table_bytes: float = 0.0
+    collective: Collective | None = None
+    message_bytes: float = 0.0
+    devices: int = 1
 
     def cost(self, precision: Precision) -> Cost:
         """Its demand in this precision; counts that were given are not touched by it."""
+        if self.collective is not None:
+            least = min(ways(self.collective, Group(self.devices)), key=lambda way: way.link_bytes)
+            return Cost(link_bytes=least.link_bytes * self.message_bytes, link_steps=least.link_steps, launches=1.0)
         if self.letters is not None:
             letters = self.letters
             return total(cost_of(row, letters, precision) for row in self.rows)
@@ -149,6 +157,15 @@ def _step(v: Values, _: AttentionForm) -> Alone:
     return Alone("step", flops=2 * v["params"], weight_bytes=streamed, table_bytes=v["table_bytes"])
 
 
+def _exchange(name: Collective) -> Callable[[Values, AttentionForm], Alone]:
+    def made(v: Values, _: AttentionForm) -> Alone:
+        if v["devices"] < 2 or not v["bytes"]:
+            raise RooflensError(f"{name} needs two devices or more and a message above 0 bytes")
+        return Alone(name, collective=name, message_bytes=v["bytes"], devices=int(v["devices"]))
+
+    return made
+
+
 FORMS: dict[str, _Form] = {
     "gemm": _Form(("M", "K", "N"), {}, _gemm),
     "attention": _Form(("H", "W", "S", "K"), {"B": 1, "T": 1, "causal": 1}, _attention),
@@ -158,5 +175,10 @@ FORMS: dict[str, _Form] = {
     "rmsnorm": _Form(("n",), {}, _pass("rmsnorm")),
     "layernorm": _Form(("n",), {}, _pass("layernorm")),
     "op": _Form(("flops", "bytes"), {}, lambda v, _: Alone("op", flops=v["flops"], activation_bytes=v["bytes"])),
+    "all-reduce": _Form(("bytes", "devices"), {}, _exchange("all-reduce")),
+    "all-gather": _Form(("bytes", "devices"), {}, _exchange("all-gather")),
+    "reduce-scatter": _Form(("bytes", "devices"), {}, _exchange("reduce-scatter")),
+    "all-to-all": _Form(("bytes", "devices"), {}, _exchange("all-to-all")),
+    "send": _Form(("bytes",), {"devices": 2}, _exchange("send")),
     "params": _Form(("params", "weight_bytes"), {"table_bytes": 0}, _step),
 }

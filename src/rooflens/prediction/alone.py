@@ -11,6 +11,7 @@ from rooflens.errors import NoPath, RooflensError
 from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Precision
 from rooflens.prediction.attending import Decode, Prefill
+from rooflens.prediction.exchanging import Exchange
 from rooflens.prediction.fitted import UNSEEN, Chosen, Kind, chip_of, chosen
 from rooflens.prediction.kernels import Chip, Spent
 from rooflens.prediction.products import FLAVOURS, Product, from_datasheet
@@ -20,6 +21,7 @@ from rooflens.roofline.ceilings import Machine
 from rooflens.units import show
 
 C = TypeVar("C")
+OWN_KERNELS = ("sglang", "trtllm", "vllm")  # engines with all-reduce kernels beside the library's
 STATIC = ("trtllm",)  # engines whose fp8 products have scales that are known before
 SIXTEEN = ("bf16", "fp16")
 FAMILIES = ("hbm", "gddr", "cdna")  # kinds of chips that rows are of
@@ -40,15 +42,24 @@ class Known:
 
 @record
 class Kernel:
-    """A kernel that was estimated. parts_s: where its time goes; tiles: how a product is cut."""
+    """A kernel that was estimated. parts_s: where its time goes; tiles: how a product is cut.
+
+    Of a collective there is no chip and no tile, and `protocol` is the one that is fastest for its message.
+    """
 
     flavour: str
-    chip: Chip
+    chip: Chip | None
     spent: Spent
     parts_s: Mapping[str, float]
-    efficiency: float
+    efficiency: float | None
     chosen: Chosen[Any]
     tiles: Mapping[str, float] | None = None
+    protocol: str | None = None
+
+    @property
+    def cache_bytes(self) -> float | None:
+        """The last cache that it may find its data in."""
+        return self.chip.cache_bytes if self.chip else None
 
     @property
     def residuals(self) -> Residuals:
@@ -79,14 +90,16 @@ def kernel_of(asked: Alone, precision: Precision, known: Known) -> tuple[Kernel 
         return None, (f"floors only: no kernel of {asked.name} in these formats was measured",)
     made = _product if asked.name == "gemm" else _prompt if "/" in flavour else _step
     try:
-        kernel = made(asked, flavour, precision, known, known.there)
+        kernel = (_talk if asked.collective else made)(asked, flavour, precision, known, known.there)
     except NoPath as reason:
         return None, (f"floors only: {reason}",)
     return kernel, tuple(_said(asked, kernel, known, known.there))
 
 
 def flavour_of(asked: Alone, precision: Precision, known: Known) -> str | None:
-    """The formats of a kernel as the constants name them; None where none was measured."""
+    """The formats of a kernel as the constants name them, or the way between devices; None where none was measured."""
+    if asked.collective is not None:
+        return "copies" if asked.collective == "send" else "bridges" if bridged(known.there) else "links"
     if asked.name == "gemm":
         return _product_flavour(precision, known)
     if asked.name != "attention" or not all(row.rides for row in asked.rows[1:]):
@@ -156,6 +169,24 @@ def _prompt(asked: Alone, flavour: str, precision: Precision, known: Known, ther
     return Kernel(flavour, chip, spent, _parts(spent), float(prefill.efficiency(T, S, causal=causal)), found)
 
 
+def _talk(asked: Alone, flavour: str, precision: Precision, known: Known, there: Machine) -> Kernel:
+    """A collective among devices of one host."""
+    kind = known.found.exchanging
+    found, rate = _chosen(kind, there, flavour, known.engine), there.the_link().floor_value
+    exchange = Exchange(rate, found.costs, kind.common, flavour == "bridges", known.engine in OWN_KERNELS)
+    by = exchange.by_protocol_s(asked.collective or "send", asked.devices, asked.message_bytes)
+    protocol = min(by, key=lambda name: float(by[name]))
+    sent_s = float(asked.cost(precision).link_bytes) / rate
+    waited_s = max(0.0, float(by[protocol]) - sent_s)
+    spent = Spent(fixed_s=waited_s, compute_s=0.0, memory_s=sent_s, beside_s=0.0, overlap=1.0)
+    return Kernel(flavour, None, spent, {"link": sent_s, "waiting": waited_s}, None, found, protocol=protocol)
+
+
+def bridged(there: Machine | None) -> bool:
+    """Whether devices talk over the bridges of their host, having no link of their own."""
+    return there is not None and there.link == "pcie"
+
+
 def _chosen(kind: Kind[C], there: Machine, flavour: str, engine: str | None) -> Chosen[C]:
     found = chosen(kind, there, flavour, engine)
     if found is None:
@@ -177,8 +208,10 @@ def _said(asked: Alone, kernel: Kernel, known: Known, there: Machine) -> Iterato
         yield f"no kernel of flavour {kernel.flavour} was measured on {there.title}: constants are those of other chips"
     if kernel.chosen.engine != known.engine:
         yield f"no kernel of flavour {kernel.flavour} was measured of {known.engine}: constants are those of no engine"
+    if asked.collective is not None:
+        return
     if there.cache_bytes is None:
-        held = kernel.chip.cache_bytes
+        held = kernel.cache_bytes
         shown = f"measured rows show {show(held, 'B')}" if held else "nothing is expected to stay in it"
         yield f"the size of the last cache of {there.title} is not known: {shown}"
     if kernel.flavour.startswith("fp8-") and known.scales is None:

@@ -38,7 +38,8 @@ class OperatorPrediction:
     bound: what takes most of the estimate (launch where fixed costs are over half of it), or of the floor where there
     is none. where_time_goes: seconds, of which compute and memory overlap. tile_efficiency: work that was asked for
     over that of whole tiles in whole waves; tiles: rows and columns of one, parts of K, blocks in all, waves of them
-    over the units. mfu, mbu: at the estimate, of the machine's own roofs.
+    over the units. mfu, mbu: at the estimate, of the machine's own roofs. protocol: of a collective, the one that is
+    fastest for its message.
     """
 
     _repr_html_ = html
@@ -58,6 +59,7 @@ class OperatorPrediction:
     tiles: Mapping[str, float] | None = None
     mfu: float | None = None
     mbu: float | None = None
+    protocol: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -75,19 +77,20 @@ def predict_operator(
     return OperatorPrediction(
         operator=text,
         machine=machine.title,
-        conventions=_conventions(machine, precision),
+        conventions=_conventions(machine, precision, asked),
         flops=flops,
         bytes=float(cost.bytes),
         time_s=expected,
         bound=_bound(kernel) if kernel else kind_of(max(by_resource, key=lambda name: float(by_resource[name]))),
         where_time_goes=kernel.parts_s if kernel else {name: float(seconds) for name, seconds in by_resource.items()},
-        constants=_constants(machine, kernel, known),
+        constants=_constants(machine, asked, kernel, known),
         flavour=kernel.flavour if kernel else None,
         engine=known.engine,
         tile_efficiency=kernel.efficiency if kernel else None,
         tiles=kernel.tiles if kernel else None,
         mfu=flops / spent_s / roof if roof else None,
-        mbu=float(cost.bytes) / spent_s / machine.memory("read").floor_value,
+        mbu=float(cost.bytes) / spent_s / machine.memory("read").floor_value if cost.bytes else None,
+        protocol=kernel.protocol if kernel else None,
         notes=(*notes, *unpriced, *said, *more),
     )
 
@@ -105,9 +108,9 @@ def _times(cost: Cost, machine: Machine, kernel: Kernel | None) -> tuple[Operato
     """The floors and what to expect, which is under its floor only where its data may be in the last cache."""
     if kernel is None:
         return OperatorTimes(float(floors_s(cost, machine)[0])), ()
-    held = kernel.chip.cache_bytes or 0.0
+    held = kernel.cache_bytes or 0.0
     floor, resident = (float(seconds) for seconds in floors_s(cost, machine, held))
-    fits = float(cost.bytes) <= held
+    fits = 0 < float(cost.bytes) <= held
     least = resident if fits else floor
     time_s, spread = float(kernel.spent.time_s), kernel.residuals
     low, high = max(least, time_s * spread.low), max(least, time_s * spread.high)
@@ -127,18 +130,28 @@ def _bound(kernel: Kernel) -> str:
     spent = kernel.spent
     if float(spent.fixed_s) > LAUNCH_SHARE * float(spent.time_s):
         return "launch"
+    if kernel.chip is None:
+        return "link"
     return "compute" if float(spent.compute_s) >= float(spent.memory_s) else "memory"
 
 
-def _constants(machine: Machine, kernel: Kernel | None, known: Known) -> tuple[Constant, ...]:
-    read = machine.memory("read")
-    mine = (Constant(read.id, read.floor_value, read.origin),)
+def _constants(machine: Machine, asked: Alone, kernel: Kernel | None, known: Known) -> tuple[Constant, ...]:
+    roof = machine.the_link() if asked.collective else machine.memory("read")
+    mine = (Constant(f"{roof.id}, {roof.unit}", roof.floor_value, roof.origin),)
     return mine if kernel is None else (*mine, *kernel.constants(known.found.date))
 
 
-def _conventions(machine: Machine, precision: Precision) -> dict[str, str]:
+def _conventions(machine: Machine, precision: Precision, asked: Alone) -> dict[str, str]:
     kept = conventions(machine, precision, "causal")
     kept = {name: text for name, text in kept.items() if name in ("precision", "peaks", "flops") or "assumed" in name}
+    if asked.collective is not None:
+        return {
+            **{name: text for name, text in kept.items() if name != "precision"},
+            "floor": "the fewest bytes that an algorithm sends from a device, at the rate of the link in one direction",
+            "estimate": "one collective, repeated, on devices of one host; in four cases of five between low and high",
+            "message": "what is reduced, what each holds after a gather or before a scatter, or what one has for all",
+            "not_counted": "devices that come late",
+        }
     return {
         **kept,
         "floor": "every operand from main memory once, at the largest of demand over rate",

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from rooflens.arrays import Number, larger, maximum, smaller
 from rooflens.catalogue.calibrations import ServedConstants
+from rooflens.catalogue.kernels import operators as kernel_constants
 from rooflens.dtypes import Dtype, dtype
 from rooflens.operators.cost import Cost, Precision
 from rooflens.operators.rows import Part
@@ -55,11 +56,13 @@ def reached(
 ) -> Reached:  # fmt: skip
     """What one kernel asks. small_s: seconds of a kernel too small to have a rate, in this pass of this engine.
 
-    A collective sends at the reach of links and waits once. Not counted: vector work, which hides behind the rest.
+    A collective sends at the reach of links, or of the bridges that devices share, and waits once. Not counted: vector
+    work, which hides behind the rest.
     """
     cost = operator.cost
     if operator.collective is not None:
-        sent = replace(cost, link_bytes=cost.link_bytes / c.link, network_bytes=cost.network_bytes / c.link)
+        link = c.link * bridges(machine, operator.collective.group.inside)
+        sent = replace(cost, link_bytes=cost.link_bytes / link, network_bytes=cost.network_bytes / c.link)
         return Reached(times(sent, machine)[0], c.collective_s)
     part = part_of(operator)
     own = stored_in(operator, part, precision)
@@ -69,6 +72,16 @@ def reached(
         return Reached(asked, fixed_s)
     wide = _asked(c, _widened(cost, own, precision), dtype("bf16"), part, machine, which, engine)
     return Reached(asked, fixed_s, times(wide, machine)[0], small_s * c.narrowing)
+
+
+def bridges(machine: Machine, devices: int) -> float:
+    """The share of a link's rate that is left where devices have no link of their own and share a host's bridges.
+
+    (2 / devices) to the power of what single collectives showed (catalogue.kernels.ExchangeCommon).
+    """
+    if machine.link != "pcie" or devices <= 2:
+        return 1.0
+    return float((2.0 / devices) ** kernel_constants().exchanging.common.shared)
 
 
 def _asked(c: ServedConstants, cost: Cost, own: Dtype, part: Part, machine: Machine, which: Pass, engine: str) -> Cost:

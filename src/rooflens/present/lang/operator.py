@@ -41,6 +41,12 @@ EN: dict[str, str] = {
     "predict.constant.block cycles": "block cycles",
     "predict.constant.scores per cycle": "scores per cycle",
     "predict.constant.unusual": "unusual",
+    "predict.alone.sent": "where the time goes ({bound}-bound), by {protocol}: {parts}",
+    "predict.alone.where.link": "link",
+    "predict.alone.where.waiting": "starting and waiting",
+    "predict.constant.own s": "own kernels, s",
+    "predict.constant.ring s": "ring, s",
+    "predict.constant.link": "link",
 }
 
 ES: dict[str, str] = {
@@ -82,6 +88,12 @@ ES: dict[str, str] = {
     "predict.constant.block cycles": "ciclos por bloque",
     "predict.constant.scores per cycle": "puntuaciones por ciclo",
     "predict.constant.unusual": "ancho inusual",
+    "predict.alone.sent": "en qué se va el tiempo (limita {bound}), por {protocol}: {parts}",
+    "predict.alone.where.link": "enlace",
+    "predict.alone.where.waiting": "arranque y esperas",
+    "predict.constant.own s": "kernels propios, s",
+    "predict.constant.ring s": "anillo, s",
+    "predict.constant.link": "enlace",
 }
 
 VI: dict[str, str] = {
@@ -123,4 +135,10 @@ VI: dict[str, str] = {
     "predict.constant.block cycles": "chu kỳ mỗi khối",
     "predict.constant.scores per cycle": "điểm mỗi chu kỳ",
     "predict.constant.unusual": "độ rộng lạ",
+    "predict.alone.sent": "thời gian đi đâu (giới hạn bởi {bound}), theo {protocol}: {parts}",
+    "predict.alone.where.link": "liên kết",
+    "predict.alone.where.waiting": "khởi động và chờ",
+    "predict.constant.own s": "kernel riêng, s",
+    "predict.constant.ring s": "vòng, s",
+    "predict.constant.link": "liên kết",
 }
