@@ -330,3 +330,29 @@ def test_two_tables_of_kernels_are_added_up_and_said(tmp_path):
     assert (found.time_s, copied(found)["HtoD"][:2]) == (pytest.approx(2e-6), (6, pytest.approx(1e-6)))
     assert any("2 tables of kernels are in it and were added up" in warning for warning in found.warnings)
     assert not any("added up" in warning for warning in observed(tmp_path, table + copies).warnings)
+
+
+def test_a_test_of_both_directions_has_a_matrix_of_each_and_one_of_the_sum(tmp_path):
+    matrices = "\n".join(
+        f"memcpy CE GPU(row) <-> GPU(column) {part} bandwidth (GB/s)\n           0         1\n 0       N/A    {rate}\n"
+        f" 1    {rate}       N/A\n"
+        for part, rate in (("Read1", "370.25"), ("Read2", "371.50"), ("Total", "741.75"))
+    )
+    text = f"nvbandwidth Version: v0.8\n\nRunning device_to_device_bidirectional_memcpy_read_ce.\n{matrices}"
+    found = observed(tmp_path, text).points
+    name = "device_to_device_bidirectional_memcpy_read_ce"
+    assert [(p.name.removeprefix(name), p.value, p.conditions["direction"]) for p in found] == [
+        ("_read1", 370.25e9, "one"),
+        ("_read2", 371.5e9, "one"),
+        ("_total", 741.75e9, "both"),
+    ]
+
+
+def test_input_tokens_a_second_are_no_mark_of_a_tool(tmp_path):
+    text = (
+        "============ Serving Benchmark Result ============\nSuccessful requests:  10\n"
+        "Total generated tokens:  900\n{}Input token throughput (tok/s):  50.0\n"
+        "Output token throughput (tok/s):  90.0\n"
+    )
+    assert observed(tmp_path, text.format("")).points[0].tool == "vllm"
+    assert observed(tmp_path, text.format("Total generated tokens (retokenized):  899\n")).points[0].tool == "sglang"

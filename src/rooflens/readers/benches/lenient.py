@@ -30,7 +30,8 @@ def values(text: str, where: str) -> tuple[list[Any], list[str]]:
 
 
 def _lines(text: str) -> tuple[list[Any], int]:
-    whole, broken = [], 0
+    whole: list[Any] = []
+    broken = 0
     for line in text.splitlines():
         if line.strip() and len(whole) < MOST_VALUES:
             try:

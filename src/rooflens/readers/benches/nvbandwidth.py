@@ -14,6 +14,8 @@ from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
 TOOL = "nvbandwidth"
 _RUNNING = re.compile(r"^Running (\w+)\.?\s*$")
 _NOT_RUN = re.compile(r"^(?:\S+:\s*)?(\w+)?.*\b(WAIVED|Waived|ERROR|Error)\b")
+_PART = re.compile(r"\b(Read[12]|Write[12]|Total) bandwidth")  # a test of both directions prints a matrix of each
+_ONE_OF_BOTH = re.compile(r"_(?:read|write)[12]$")
 _MATRIX_ROW = re.compile(r"^\s*\d+(?:\s+(?:[\d.]+|N/A))+\s*$")
 
 
@@ -56,23 +58,31 @@ def _text_cases(lines: Sequence[str]) -> Iterator[BenchPoint]:
         running = _RUNNING.match(line)
         if running:
             if name and (rows or said):
-                yield _point(name, description, rows, said)
+                yield _point(name + _part(description), description, rows, said)
             name, description, rows, said = running[1], "", [], ""
         elif "(GB/s)" in line or "(ns)" in line:
+            if name and rows:
+                yield _point(name + _part(description), description, rows)
+                rows = []
             description = line.strip()
         elif _MATRIX_ROW.match(line) and description and ("." in line or "N/A" in line):  # whole numbers: the header
             rows.append(line.split()[1:])
         elif not rows and (gone := _NOT_RUN.match(line)):
             said = f"not measured: {gone[2].lower()}"
-    if name and name != "end" and rows:
-        yield _point(name, description, rows, said)
+
+
+def _part(description: str) -> str:
+    """What JSON adds to the name of a test for this matrix."""
+    part = _PART.search(description)
+    return f"_{part[1].lower()}" if part else ""
 
 
 def _point(name: str, description: str, matrix: Sequence[Any], why: str = "") -> BenchPoint:
     latency = "latency" in name or "(ns)" in description
     cells = list(_cells(matrix, square="device_to_device" in name or "GPU(row)" in description))
     factor, metric = (1e-9, "latency_s") if latency else (1e9, "bytes_per_s")
-    conditions: dict[str, Condition] = {"cells": len(cells), "direction": "both" if "bidirectional" in name else "one"}
+    both = "bidirectional" in name and not _ONE_OF_BOTH.search(name)
+    conditions: dict[str, Condition] = {"cells": len(cells), "direction": "both" if both else "one"}
     if cells:
         conditions |= {"least": min(cells) * factor, "most": max(cells) * factor}
     value = median(cells) * factor if cells else None

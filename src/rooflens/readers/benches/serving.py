@@ -63,6 +63,7 @@ _KEPT = ("model_id", "backend", "endpoint_type", "dataset_name", "request_rate",
 _TEXT = {
     "successful requests": "completed", "failed requests": "failed", "benchmark duration (s)": "duration",
     "total input tokens": "total_input_tokens", "total generated tokens": "total_output_tokens",
+    "total generated tokens (retokenized)": "total_output_tokens_retokenized",
     "request throughput (req/s)": "request_throughput", "output token throughput (tok/s)": "output_throughput",
     "input token throughput (tok/s)": "input_throughput", "total token throughput (tok/s)": "total_token_throughput",
     "backend": "backend", "traffic request rate": "request_rate", "max request concurrency": "max_concurrency",
@@ -122,7 +123,7 @@ def from_text(text: str, where: str) -> Observed:
     if average := _AVERAGE.search(text):
         runs.append({"avg_latency": average[1]})
     for run in runs:
-        run.setdefault("backend", "sglang" if {"accept_length", "input_throughput"} & set(run) else "vllm")
+        run.setdefault("backend", "sglang" if _OF_SGLANG & set(run) else "vllm")
     return from_records(runs, where)
 
 
