@@ -33,6 +33,7 @@ VERBS = {
     "kernels": ("kernels", "What did my profiler really say? Kernels under their roofs, the run attributed."),
     "bench": ("bench", "What did my benchmark really say? Each figure against the ceiling it belongs to."),
     "watch": ("watch", "How is my engine doing? MFU and MBU against the roofs, beside TTFT and TPOT."),
+    "export": ("export", "The same for many engines, as metrics for Prometheus."),
     "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
     "doctor": ("doctor", "Is this node healthy, and what does it cost? Links, clocks, power, errors, judged."),

@@ -21,9 +21,9 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
     "doctor": ("doctor",),
-    "retold": ("doctored", "accounts", "benched", "benched_doubts", "retold", "doubts", "claims", "kernels", "watched"),
+    "retold": ("watched", "doctored", "accounts", "benched", "benched_doubts", "retold", "doubts", "claims", "kernels"),
     "trend": ("trend",),
-    "watch": ("watch",),
+    "watch": ("watch",), "export": ("export",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 
