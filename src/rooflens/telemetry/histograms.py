@@ -60,6 +60,7 @@ def quantile(of: Histogram, share: float) -> Quantile | None:
             if math.isinf(bound):
                 return Quantile(share, low)
             low = min(low, bound)
-            return Quantile(share, low, bound, low + (bound - low) * (rank - below) / (height - below))
+            inside = (bound - low) * ((rank - below) / (height - below))
+            return Quantile(share, low, bound, min(bound, low + inside))
         low, below = bound, height
     return None

@@ -22,6 +22,7 @@ _SAMPLE = re.compile(
     r"(?P<name>[a-zA-Z_:][\w:]*+)?(?:\s*+\{(?P<labels>(?:[^\"}]|\"(?:[^\"\\]|\\.)*+\")*+)\}\s*+|\s++)(?P<value>\S++)"
     r"(?:\s++(?P<time>[-+\d.eE]++))?\s*+(?:#.*)?"
 )
+_NAME = re.compile(r"[a-zA-Z_:][\w:]*+")
 _PAIR = re.compile(
     r"\s*+(?:(?P<name>[a-zA-Z_][\w:.]*+)|\"(?P<quoted>(?:[^\"\\]|\\.)*+)\")\s*+"
     r"(?:=\s*+\"(?P<value>(?:[^\"\\]|\\.)*+)\")?\s*+(?:,|$)"
@@ -37,13 +38,12 @@ def parse(text: str, wanted: Container[str] | None = None) -> Page:
     """
     made = _Reading()
     for line in text.split("\n"):
-        if not line or line[0] == "#":
+        if not line or line[0] == "#" or line.isspace():
             if line.startswith("# EOF"):
                 break
             continue
         name, brace, rest = line.partition("{")
-        if not brace:
-            name, _, rest = line.partition(" ")
+        name = name.rstrip() if brace else line.split(None, 1)[0]
         if wanted is None or name in wanted or not name or line[0] in " \t":
             if not (brace and made.usual(line, name, rest)):
                 made.add(line, wanted)
@@ -73,8 +73,10 @@ class _Reading:
             return False
         text, _, figure = rest.rpartition("} ")
         value, labels = _number(figure), _kept(text)
-        known = self.series.setdefault(name, {}) if name else {}
-        if value is None or labels is None or not name or labels in known or (labels and not labels[0][0]):
+        if value is None or labels is None or not _NAME.fullmatch(name) or (labels and not labels[0][0]):
+            return False
+        known = self.series.setdefault(name, {})
+        if labels in known:
             return False
         known[labels] = value
         self.count += 1
