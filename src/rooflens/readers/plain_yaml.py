@@ -32,7 +32,7 @@ def _loaded(data: bytes, where: str) -> object:
     except ImportError:
         raise RooflensError(f"{where}: PyYAML is not installed; pip install 'rooflens[export]'") from None
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
         """Safe, and stricter. As in YAML 1.2, `on`, `off`, `yes` and `no` are text."""
 
         depth = 0
@@ -61,7 +61,8 @@ def _loaded(data: bytes, where: str) -> object:
                 if name in seen:
                     raise yaml.YAMLError(f"line {key.start_mark.line + 1}: {name} is there twice")
                 seen.add(name)
-            return super().construct_mapping(node, deep)
+            found: dict[Any, Any] = super().construct_mapping(node, deep)
+            return found
 
     try:
         return yaml.load(data, Loader)  # noqa: S506 - a SafeLoader
