@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -191,3 +192,9 @@ def test_factors_of_no_engine_say_how_they_are_asked_for(tmp_path):
 def test_a_point_beyond_the_models_positions_is_refused():
     with pytest.raises(RooflensError, match="made for 131072 positions, and 200001 are asked for"):
         fit("llama-3.1-8b", H100, [{"batch": 1, "prompt": 200000, "output": 1, "tpot_s": 0.02}] * 2)
+
+
+def test_a_measured_machine_is_told_to_stand_behind_on(cli):
+    profile = Path(__file__).parents[1] / "experiments" / "h200" / "profile.json"
+    told = cli("fit", str(profile), "--model", "llama-3.1-8b", "--on", "h200-sxm-141gb")
+    assert (told.code, f"--on {profile}, without a fit" in told.err) == (2, True)

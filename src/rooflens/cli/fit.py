@@ -63,6 +63,11 @@ def measured(path: Path) -> list[dict[str, float]]:
     Raises BadFile with what is missing; of a file that nobody knows, with what is missing for a CSV.
     """
     text = artefacts.read_text(path)
+    if text.lstrip().startswith("{") and '"rooflens/profile/' in text[:300]:
+        raise RooflensError(
+            f"{path} is a measured machine and holds no served points; it calibrates every estimate as it is: "
+            f"--on {path}, without a fit"
+        )
     head = {name.strip() for name in text.lstrip("\ufeff").partition("\n")[0].split(",")}
     if head & {*SIZES, *TIMES}:
         return read_points(text, str(path))
