@@ -148,6 +148,15 @@ def test_sglang_ranks_that_tell_the_same_count_once():
     assert "generation_tokens_per_s" in found.gauges
 
 
+def test_each_replica_of_sglang_tells_once_whatever_rank_leads_it():
+    rows = [(0, 0, 5), (0, 1, 5), (1, 2, 7), (1, 3, 7)]
+    text = "".join(f'sglang:num_running_reqs{{dp_rank="{d}",model_name="m",tp_rank="{t}"}} {n}\n' for d, t, n in rows)
+    (found,) = at(0, text + 'sglang:prompt_tokens_total{is_streaming="true",model_name="m"} 9\n').served
+    assert found.gauge("running") == 12  # 5 + 7
+    assert found.engines == ("0", "1")  # what the front end tells of both is no third
+    assert found.total("prompt_tokens_total") == 9
+
+
 def test_all_in_the_last_bucket_is_over_its_bound_and_the_mean_stays_known():
     (histogram,) = only("sglang.prom").histograms["ttft_s"].values()
     found = spread(histogram)
@@ -160,6 +169,8 @@ def test_counters_that_run_are_believed_before_those_that_wait_for_the_end_of_a_
     assert found.total("generation_tokens_total") == 2000
     assert found.total("computed_prompt_tokens_total") == 3000
     assert found.total("busy_s_total") == 8.0
+    (rates,) = between(at(0, page("sglang_running.prom")), at(10, page("sglang_running.prom")))
+    assert rates.busy_share is None  # a clock that stands still was never started
 
 
 def test_tgi_keeps_its_tokens_in_the_sum_of_a_histogram():

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rooflens.api import accelerator, machine, model, place
     from rooflens.api.benches import bench
     from rooflens.api.claims import ceilings, claim, trend
+    from rooflens.api.live import watch
     from rooflens.api.nodes import doctor
     from rooflens.api.profiles import kernels
     from rooflens.api.serving import advise, fit, plan, predict
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "__version__", "accelerator", "advise", "bench", "ceilings", "claim", "doctor", "fit", "kernels", "machine",
-    "model", "place", "plan", "predict", "trend",
+    "model", "place", "plan", "predict", "trend", "watch",
 ]  # fmt: skip
 HOMES = {
     "api": ("accelerator", "machine", "model", "place"),
     "api.benches": ("bench",),
     "api.claims": ("ceilings", "claim", "trend"),
+    "api.live": ("watch",),
     "api.nodes": ("doctor",),
     "api.profiles": ("kernels",),
     "api.serving": ("advise", "fit", "plan", "predict"),

@@ -101,7 +101,13 @@ class Served:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines behind this model, each a replica of it."""
+        """The engines behind this model, each a replica of it; what is told of all together is none of them."""
+        named = tuple(name for name in self.tellers if name)
+        return named or ("",)
+
+    @property
+    def tellers(self) -> tuple[str, ...]:
+        """All that tell something of this model: its engines, and "" for what is told without a name."""
         found = {name for of in (self.counters, self.gauges) for by in of.values() for name in by}
         return tuple(sorted(found)) or ("",)
 

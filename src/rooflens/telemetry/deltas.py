@@ -43,7 +43,7 @@ def deltas(before: Scrape, after: Scrape, old: Served, new: Served) -> Deltas | 
     if seconds <= 0:
         return None
     fresh = _fresh(before, after)
-    began = {engine: _began(engine, old, new, fresh=fresh) for engine in new.engines}
+    began = {engine: _began(engine, old, new, fresh=fresh) for engine in new.tellers}
     unknown = [engine for engine, state in began.items() if state == "unknown"]
     strange = [engine for engine, state in began.items() if state == "appeared"]
     notes = [RESTARTED] if "anew" in began.values() else []
@@ -68,7 +68,7 @@ def _began(engine: str, old: Served, new: Served, *, fresh: bool | None) -> str:
     """How the counters of an engine go on: "on", "anew", "appeared" or "unknown"."""
     if fresh:
         return "anew"
-    if engine not in old.engines:
+    if engine not in old.tellers:
         return "appeared"
     pairs = [
         (by[engine], old.counters[quantity][engine])

@@ -112,7 +112,7 @@ def _prompts(found: Mapping[str, float], plain: Rates) -> dict[str, float]:
     whole, cached = found.get("prompt_tokens_per_s"), found.get("cached_prompt_tokens_per_s")
     computed = found.get("computed_prompt_tokens_per_s")
     if computed is not None:
-        return {"prompt_tokens_per_s": computed + (cached or 0.0)}
+        return {} if whole is not None else {"prompt_tokens_per_s": computed + (cached or 0.0)}
     if whole is None:
         return {}
     if cached is None and "cached_prompt_tokens_total" in plain.names:
@@ -218,8 +218,8 @@ def _mean(old: Served, new: Served, gauge: str) -> float | None:
 def _busy(plain: Rates, moved: Deltas, new: Served) -> tuple[float | None, bool]:
     """The share of the time in which an engine computed, and whether it told seconds that cannot be used."""
     own = moved.counters.get("busy_s_total")
-    if own is not None:
-        return own / moved.interval_s / plain.replicas, False
+    if own is not None:  # one that stands still is a clock that was never started
+        return (own / moved.interval_s / plain.replicas if own > 0 else None), False
     parts = [moved.counters.get(name) for name in ("prompt_s_total", "generation_s_total")]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):

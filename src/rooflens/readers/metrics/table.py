@@ -30,8 +30,8 @@ class Name:
 class Table:
     """The names of one engine, the better of a quantity first.
 
-    prefix: how its names begin. engine_label: tells engines of a target apart. only: labels of ranks that all tell the
-    same: where they are there, samples of others are left out. info: metrics whose labels are settings. remedies: what
+    prefix: how its names begin. engine_label: tells engines of a target apart. ranks: labels of devices that all tell
+    the same: the first of those that are there counts. info: metrics whose labels are settings. remedies: what
     to turn on for a quantity.
     """
 
@@ -40,7 +40,7 @@ class Table:
     names: tuple[Name, ...]
     model_labels: tuple[str, ...] = ("model_name",)
     engine_label: str = "engine"
-    only: Mapping[str, str] = field(default_factory=dict)
+    ranks: tuple[str, ...] = ()
     info: tuple[str, ...] = ()
     remedies: Mapping[str, str] = field(default_factory=dict)
 
@@ -108,10 +108,8 @@ def _one_model(found: dict[str | None, _Gathered]) -> dict[str | None, _Gathered
 def _numbers(table: Table, page: Page, name: Name) -> dict[Site, float]:
     """The values of one metric: samples of an engine that differ in other labels are added."""
     found: dict[Site, float] = {}
-    of, where = _labelled(table), tuple(name.where.items())
-    for labels, value in page.series.get(name.metric, {}).items():
-        site, _ = _placed(labels, of, where)
-        if site is not None and 0 <= value < math.inf:
+    for site, _, value in _meant(table, page, name.metric, name):
+        if 0 <= value < math.inf:
             found[site] = found.get(site, 0.0) + value * name.times
     return found
 
@@ -119,15 +117,26 @@ def _numbers(table: Table, page: Page, name: Name) -> dict[Site, float]:
 def _histograms(table: Table, page: Page, name: Name) -> dict[Site, Histogram]:
     counts, sums = (_numbers(table, page, Name("", name.metric + end, where=name.where)) for end in ("_count", "_sum"))
     buckets: dict[Site, dict[float, float]] = {}
-    of, where = _labelled(table), tuple(name.where.items())
-    for labels, value in page.series.get(name.metric + "_bucket", {}).items():
-        site, bound = _placed(labels, of, where)
-        if site is not None and bound is not None and value < math.inf:
+    for site, bound, value in _meant(table, page, name.metric + "_bucket", name):
+        if bound is not None and value < math.inf:
             into = buckets.setdefault(site, {})
             into[bound] = into.get(bound, 0.0) + value
     return {
         site: _histogram(count, sums.get(site), buckets.get(site, {}), name.times) for site, count in counts.items()
     }
+
+
+def _meant(table: Table, page: Page, metric: str, name: Name) -> list[tuple[Site, float | None, float]]:
+    """The samples of a metric that count, each with its site and bucket: of ranks that tell the same, the first."""
+    of, where = (table.model_labels, table.engine_label, table.ranks), tuple(name.where.items())
+    found: list[tuple[Site, float | None, float, tuple[float, ...]]] = []
+    first: dict[Site, tuple[float, ...]] = {}
+    for labels, value in page.series.get(metric, {}).items():
+        site, bound, rank = _placed(labels, of, where)
+        if site is not None:
+            found.append((site, bound, value, rank))
+            first[site] = min(rank, first.get(site, rank))
+    return [(site, bound, value) for site, bound, value, rank in found if rank == first[site]]
 
 
 def _histogram(count: float, total: float | None, buckets: Mapping[float, float], times: float) -> Histogram:
@@ -150,20 +159,17 @@ def _bound(text: str) -> float | None:
     return None if math.isnan(bound) else bound
 
 
-def _labelled(table: Table) -> tuple[Any, Any, Any]:
-    return table.model_labels, table.engine_label, tuple(table.only.items())
-
-
 @lru_cache(maxsize=65_536)
 def _placed(
     labels: Labels, of: tuple[Any, Any, Any], where: tuple[tuple[str, str], ...]
-) -> tuple[Site | None, float | None]:
-    """Whose sample it is and up to where its bucket reaches; no site for one that is not meant."""
-    said, (models, engine, only) = dict(labels), of
-    if any(said.get(name) != value for name, value in where) or any(said.get(k, rank) != rank for k, rank in only):
-        return None, None
+) -> tuple[Site | None, float | None, tuple[float, ...]]:
+    """Whose sample it is, up to where its bucket reaches, which rank tells it; no site for one that is not meant."""
+    said, (models, engine, ranks) = dict(labels), of
+    if any(said.get(name) != value for name, value in where):
+        return None, None, ()
     model = next((said[label] for label in models if label in said), None)
-    return (model, said.get(engine, "")), _bound(said.get("le", ""))
+    rank = tuple(_bound(said.get(name, "")) or 0.0 for name in ranks)
+    return (model, said.get(engine, "")), _bound(said.get("le", "")), rank
 
 
 def _settings(table: Table, page: Page) -> dict[str, str]:

@@ -18,6 +18,7 @@ VLLM = Table(
     "vllm",
     _VLLM,
     (
+        Name("computed_prompt_tokens_total", "vllm:prompt_tokens_by_source_total", where={"source": "local_compute"}),
         *_all(
             "counter",
             ("prompt_tokens_total", "prompt_tokens_total"),
@@ -114,8 +115,11 @@ SGLANG = Table(
         ),
     ),
     engine_label="dp_rank",
-    only={"tp_rank": "0", "pp_rank": "0", "moe_ep_rank": "0"},
-    remedies={"kv_tokens": "this sglang tells no sglang:num_used_tokens"},
+    ranks=("pp_rank", "tp_rank", "moe_ep_rank"),
+    remedies={
+        "kv_tokens": "this sglang tells no sglang:num_used_tokens",
+        "busy_s_total": "sglang tells how long it computed with SGLANG_ENABLE_METRICS_DEVICE_TIMER=1",
+    },
 )
 _TRT = "trtllm_"
 TRTLLM = Table(
@@ -130,6 +134,7 @@ TRTLLM = Table(
             ("steps_total", "iteration_latency_seconds_count"),
             ("busy_s_total", "iteration_latency_seconds_sum"),
             ("finished_requests_total", "request_success_total"),
+            ("finished_requests_total", "num_requests_completed_total"),
             prefix=_TRT,
         ),
         *_all(
@@ -221,6 +226,7 @@ LLAMA = Table(
             prefix=_LLAMA,
         ),
     ),
+    model_labels=("model",),
     remedies={
         "ttft_s": "llama.cpp tells the time to first token in each response alone (timings)",
         "kv_usage": "this llama.cpp tells nothing of its cache: /props holds its size",
