@@ -356,3 +356,24 @@ def test_input_tokens_a_second_are_no_mark_of_a_tool(tmp_path):
     )
     assert observed(tmp_path, text.format("")).points[0].tool == "vllm"
     assert observed(tmp_path, text.format("Total generated tokens (retokenized):  899\n")).points[0].tool == "sglang"
+
+
+def test_a_row_with_more_cells_than_titles_shifts_no_number(tmp_path):
+    header = "Index,KernelName,gpu-id,queue-id,grd,wgr,DispatchNs,BeginNs,EndNs,CompleteNs\n"
+    rows = '0,"f(int, int)",0,0,64,64,10,20,1020,1030\n'
+    commas = "1,g(int, int),0,0,64,64,2010,2020,5020,5030\n"
+    assert [(k.name, k.time_s) for k in observed(tmp_path, header + rows + commas).kernels] == [
+        ("g(int, int)", 3e-6),
+        ("f(int, int)", 1e-6),
+    ]
+    short = header.replace("wgr,", "")
+    with pytest.raises(BadFile, match="line 2 has 10 cells below a header of 9 titles"):
+        observed(tmp_path, short + rows)
+
+
+def test_an_indented_text_of_nvbandwidth_is_read(tmp_path):
+    text = (
+        "    nvbandwidth Version: v0.6\n    Running host_to_device_memcpy_ce.\n"
+        "    memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n               0\n     0    337.55\n"
+    )
+    assert values(observed(tmp_path, text)) == [("host_to_device_memcpy_ce", 337.55e9)]

@@ -15,13 +15,14 @@ Row = dict[str, str]
 _APART = re.compile(r"\s{2,}")
 _RULE = re.compile(r"[\s\-=|+:]*")
 _DASHES = re.compile(r"-+|=+")
-_NAMES = ("Name", "Operation", "Range", "Kernel Name")
+_NAMES = ("Name", "Operation", "Range", "Kernel Name", "KernelName", "Kernel_Name")
 
 
 def tables(lines: Iterable[str], where: str, is_header: Callable[[str], bool]) -> Iterator[tuple[tuple[str, ...], Row]]:
     """The rows of every table whose header is known by `is_header`, each with its header; an empty line ends a table.
 
-    A name that stands last keeps its commas where nobody quoted it. Raises BadFile for a line that is no CSV.
+    A name keeps its commas where nobody quoted it. Raises BadFile for a line that is no CSV, and for a table whose
+    first row has more cells than its header; a later one is no row of it.
     """
     table: _Table | None = None
     for number, line in enumerate(lines, 1):
@@ -34,8 +35,10 @@ def tables(lines: Iterable[str], where: str, is_header: Callable[[str], bool]) -
             elif table and _RULE.fullmatch(plain):
                 table.ruled(line)
             elif table:
-                cells = table.cells(line)
-                if len(cells) >= len(table.header) - 1:
+                cells, titles = table.cells(line), len(table.header)
+                if len(cells) > titles and table.rows == 1:
+                    raise BadFile(where, [f"line {number} has {len(cells)} cells below a header of {titles} titles"])
+                if titles - 1 <= len(cells) <= titles:
                     yield table.header, dict(zip(table.header, cells, strict=False))
         except csv.Error as error:
             raise BadFile(where, [f"line {number} is no CSV: {error}"]) from None
@@ -61,9 +64,12 @@ class _Table:
         """The cells of a row."""
         self.rows += 1
         cells = self._by_columns(line) or self._cut(line.strip())
-        last = len(self.header) - 1
-        if self.between == "," and len(cells) > len(self.header) and self.header[-1] in _NAMES:
-            cells[last:] = [", ".join(cells[last:])]
+        while len(cells) > len(self.header) and not cells[-1]:
+            cells.pop()
+        more = len(cells) - len(self.header)
+        name = next((at for at, title in enumerate(self.header) if title in _NAMES), None)
+        if self.between == "," and more > 0 and name is not None and f'"{cells[name]}"' not in line:
+            cells[name : name + more + 1] = [", ".join(cells[name : name + more + 1])]
         return cells
 
     def _by_columns(self, line: str) -> list[str]:

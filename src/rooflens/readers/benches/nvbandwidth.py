@@ -12,8 +12,8 @@ from rooflens.readers.figures import number, shown
 from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
 
 TOOL = "nvbandwidth"
-_RUNNING = re.compile(r"^Running (\w+)\.?\s*$")
-_NOT_RUN = re.compile(r"^(?:\S+:\s*)?(\w+)?.*\b(WAIVED|Waived|ERROR|Error)\b")
+_RUNNING = re.compile(r"^\s*Running (\w+)\.?\s*$")
+_NOT_RUN = re.compile(r"^\s*(?:\S+:\s*)?(\w+)?.*\b(WAIVED|Waived|ERROR|Error)\b")
 _PART = re.compile(r"\b(Read[12]|Write[12]|Total) bandwidth")  # a test of both directions prints a matrix of each
 _ONE_OF_BOTH = re.compile(r"_(?:read|write)[12]$")
 _MATRIX_ROW = re.compile(r"^\s*\d+(?:\s+(?:[\d.]+|N/A))+\s*$")

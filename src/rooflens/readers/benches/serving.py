@@ -66,7 +66,8 @@ _TEXT = {
     "total generated tokens (retokenized)": "total_output_tokens_retokenized",
     "request throughput (req/s)": "request_throughput", "output token throughput (tok/s)": "output_throughput",
     "input token throughput (tok/s)": "input_throughput", "total token throughput (tok/s)": "total_token_throughput",
-    "backend": "backend", "traffic request rate": "request_rate", "max request concurrency": "max_concurrency",
+    "backend": "backend", "traffic request rate": "request_rate",
+    "request rate configured (rps)": "request_rate", "max request concurrency": "max_concurrency",
     "max reqeuest concurrency": "max_concurrency", "maximum request concurrency": "max_concurrency",
     "concurrency": "concurrency", "accept length": "accept_length",
 }  # fmt: skip
