@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class Judge:
 
     def _subject(self, rates: Rates) -> Subject:
         """The deployment behind these rates, made once for each engine, model and settings."""
-        told = {**asked_of(rates.settings), **self._asked}
+        told = {**_told(tuple(rates.settings.items())), **self._asked}
         key = (rates.engine, rates.model, rates.replicas, *sorted(told.items()))
         if key not in self._subjects:
             if len(self._subjects) >= MOST_SUBJECTS:
@@ -107,6 +108,12 @@ class Judge:
             load_, _ = said(of.served.model.name, {"engine": rates.engine} if rates.engine in engines() else {})
             self._levers[key] = lever_of(rates, roof, of, kept(load_))
         return self._levers[key]
+
+
+@lru_cache(1024)
+def _told(settings: tuple[tuple[str, str], ...]) -> dict[str, str | int]:
+    """What an engine says of how it serves: the same from page to page."""
+    return asked_of(dict(settings))
 
 
 def readings(seen: Seen, judge: Judge, *, levers: bool = False) -> tuple[Reading, ...]:

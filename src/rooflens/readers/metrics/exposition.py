@@ -16,6 +16,7 @@ MOST_SAMPLES = 100_000
 MOST_LABELS = 64
 LONGEST_LINE = 16_384
 LONGEST_KEPT = 512  # a line with labels that are remembered from page to page
+MOST_UNWANTED = 1024  # names that are passed over at first sight
 MOST_FAULTS = 8
 MILLIS_ABOVE = 1e11  # a timestamp above is in milliseconds (Prometheus), below in seconds (OpenMetrics)
 _SAMPLE = re.compile(
@@ -36,20 +37,24 @@ def parse(text: str, wanted: Container[str] | None = None) -> Page:
 
     The first of samples that are there twice counts. Reading stops at `# EOF` and at MOST_SAMPLES.
     """
-    made = _Reading()
+    made, unwanted = _Reading(), set[str]()
     for line in text.split("\n"):
+        name, brace, _ = line.partition("{")
+        if name in unwanted:
+            continue
         if not line or line[0] == "#" or line.isspace():
             if line.startswith("# EOF"):
                 break
             continue
-        name, brace, rest = line.partition("{")
-        name = name.rstrip() if brace else line.split(None, 1)[0]
+        before, name = name, name.rstrip() if brace else line.split(None, 1)[0]
         if wanted is None or name in wanted or not name or line[0] in " \t":
-            if not (brace and made.usual(line, name, rest)):
+            if not (brace and made.usual(line)):
                 made.add(line, wanted)
             if made.count >= MOST_SAMPLES:
                 made.fault(f"more than {MOST_SAMPLES} samples: the rest is left out")
                 break
+        elif brace and len(unwanted) < MOST_UNWANTED:
+            unwanted.add(before)
     return Page(made.series, made.stamped_s, tuple(made.faults), made.faulty)
 
 
@@ -67,14 +72,15 @@ class _Reading:
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(why)
 
-    def usual(self, line: str, name: str, rest: str) -> bool:
+    def usual(self, line: str) -> bool:
         """Keeps a sample of the plainest kind, name{labels} value, as nearly all are; False: it is of another."""
         if len(line) > LONGEST_KEPT or "#" in line:
             return False
-        text, _, figure = rest.rpartition("} ")
-        value, labels = _number(figure), _kept(text)
-        if value is None or labels is None or not _NAME.fullmatch(name) or (labels and not labels[0][0]):
+        front, _, figure = line.rpartition("} ")
+        site, value = _site(front), _number(figure)
+        if site is None or value is None:
             return False
+        name, labels = site
         known = self.series.setdefault(name, {})
         if labels in known:
             return False
@@ -143,6 +149,15 @@ def _read(text: str) -> Labels | None:
 
 
 _kept = lru_cache(maxsize=65_536)(_read)
+
+
+@lru_cache(maxsize=65_536)
+def _site(front: str) -> tuple[str, Labels] | None:
+    """Name and labels of `name{labels`: pages tell the same ones again and again. None: not of the plainest kind."""
+    name, _, text = front.partition("{")
+    name, labels = name.rstrip(), _kept(text)
+    plain = labels is not None and _NAME.fullmatch(name) and not (labels and not labels[0][0])
+    return (name, labels) if plain and labels is not None else None
 
 
 def _plain(text: str) -> str:

@@ -12,6 +12,7 @@ from rooflens.records import replace
 from rooflens.roofline.scraped import Page, Scrape, Served
 
 STARTED = "process_start_time_seconds"
+WANTED = {table.engine: table.samples | {STARTED} for table in TABLES}
 RATIO_SLACK = 1.5  # a share of the pool above is not one of 0 to 1: old builds told per cent
 
 
@@ -26,7 +27,7 @@ def scrape(text: str, at_s: float, where: str = "the page") -> Scrape:
     """
     kinds = [table for table in TABLES if table.prefix in text]
     for table in kinds:
-        page = parse(text, table.samples | {STARTED})
+        page = parse(text, WANTED[table.engine])
         found = served(table, page)
         if found:
             return Scrape(
