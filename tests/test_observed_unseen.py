@@ -377,3 +377,15 @@ def test_an_indented_text_of_nvbandwidth_is_read(tmp_path):
         "    memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n               0\n     0    337.55\n"
     )
     assert values(observed(tmp_path, text)) == [("host_to_device_memcpy_ce", 337.55e9)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n0,f,gpu__time_duration.sum,ns,1,234\n',
+        '"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n0,f,1,234\n',
+    ],
+)
+def test_a_number_that_a_comma_cuts_is_no_smaller_number(tmp_path, text):
+    with pytest.raises(BadFile, match="cells below a header of"):
+        observed(tmp_path, text)

@@ -79,6 +79,17 @@ def rows(lines: Iterable[str], where: str) -> Iterator[Row]:
             yield from _wide(header, table)
     except csv.Error as error:
         raise BadFile(where, [f"line {table.line_num} is no CSV: {error}"]) from None
+    except _Shifted as more:
+        raise BadFile(where, [f"line {table.line_num} of its table has {more} titles"]) from None
+
+
+class _Shifted(Exception):
+    """A row has more cells than its header has titles, so that nobody knows which number is which."""
+
+
+def _fits(cells: list[str], titles: int) -> None:
+    if any(cells[titles:]):
+        raise _Shifted(f"{len(cells)} cells below a header of {titles}")
 
 
 def _long(header: list[str], table: Iterator[list[str]]) -> Iterator[Row]:
@@ -97,6 +108,7 @@ def _long(header: list[str], table: Iterator[list[str]]) -> Iterator[Row]:
         if cells[at["Metric Name"]] == "Metric Name":
             last = None if last is None else ("",)  # another table begins: its kernels are others
             continue
+        _fits(cells, len(header))
         key = tuple(cells[i] for i in told_by)
         if key != last:
             if metrics or texts:
@@ -135,6 +147,7 @@ def _wide(header: list[str], table: Iterator[list[str]]) -> Iterator[Row]:
         if is_header(",".join(cells)):
             page, fresh = _Page(cells), True
         elif len(cells) >= page.first_metric and not _is_said(cells):
+            _fits(cells, len(page.header))
             if fresh and not cells[page.key].strip():
                 page.units = [unit(cell) for cell in cells]
             else:
