@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -437,6 +441,39 @@ def test_one_that_never_answers_does_not_hold_up_the_others():
         (first,) = cycles(targets, 0.1, 1, 2)
     assert "within" in first.seen[0].failed
     assert first.seen[1].rates[0].engine == "vllm"
+
+
+def test_ctrl_c_ends_a_live_view_cleanly():
+    engine = Engine()
+    with serving(engine) as url:
+        line = [sys.executable, "-m", "rooflens", "watch", url, "--interval", "0.1s"]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            first = running.stdout.readline()
+            running.send_signal(signal.SIGINT)
+            rest, errors = running.communicate(timeout=20)
+    assert (running.returncode, errors.strip()) == (0, "")
+    assert "vllm" in first
+    assert "Traceback" not in rest
+
+
+def test_memory_does_not_grow_with_time():
+    follow, judge = Following(), Judge(LLAMA, H100)
+
+    def hours(first, last):
+        for n in range(first, last):
+            page = vllm(
+                prompt=700 * n, generated=500 * n, steps=100 * n, ended=7 * n, running=5, itl=(493 * n, 9.0 * n)
+            )
+            for rates in follow.see(Page(5.0 * n, "u", page)).rates:
+                judge.reading("u", rates)
+
+    hours(0, 200)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    hours(200, 600)
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert after - before < 500_000  # a page alone is 3 kB, 400 of them over a megabyte
 
 
 def test_a_token_goes_into_a_header_and_nowhere_else(tmp_path, monkeypatch):

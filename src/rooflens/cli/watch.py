@@ -38,9 +38,7 @@ def access_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@click.command(
-    "watch", epilog="Example:  rooflens watch http://127.0.0.1:8000 --model llama-3.1-8b --on h100-sxm5-80gb"
-)
+@click.command("watch", epilog="Example:  rooflens watch http://127.0.0.1:8000 --on h100-sxm5-80gb")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--model", help="What is served (default: what the engine calls it, where that is one of the catalogue).")
 @click.option(

@@ -32,18 +32,23 @@ class Targets:
 
     def cycle(self, pool: ThreadPoolExecutor) -> Cycle:
         """Every target once."""
-        pages = list(pool.map(lambda pair: pair[0].page(), self._pairs))
         seen = []
-        for i, page in enumerate(pages):
-            asking, following = self._pairs[i]
-            self._kept(page)
-            found = following.see(page)
-            if found.scrape is not None and self._wants(i, found):
-                about = asking.about(found.scrape.engine)
-                self._kept(about)
-                following.hear(about)
+        for pages, found in pool.map(self._one, range(len(self._pairs))):
+            for page in pages:
+                self._kept(page)
             seen.append(found)
         return Cycle(tuple(seen))
+
+    def _one(self, i: int) -> tuple[list[Page], Seen]:
+        """The pages of one target now, and what they tell."""
+        asking, following = self._pairs[i]
+        page = asking.page()
+        found = following.see(page)
+        if found.scrape is None or not self._wants(i, found):
+            return [page], found
+        about = asking.about(found.scrape.engine)
+        following.hear(about)
+        return [page, about], found
 
     def _wants(self, i: int, found: Seen) -> bool:
         """Whether settings are to be asked for: the first time, and when an engine began anew."""
