@@ -21,7 +21,7 @@ from rooflens.roofline.merged import merged
 from rooflens.roofline.node import Node
 from rooflens.roofline.price import price_step, times
 
-DEVICE_TOOLS = ("nvidia-smi", "rocm-smi")
+DEVICE_TOOLS = ("nvidia-smi", "rocm-smi", "amd-smi")
 
 
 def doctor(
@@ -77,7 +77,7 @@ def _asked() -> tuple[Node, tuple[str, ...]]:
     tools = [one for one in heard if one.command.startswith(DEVICE_TOOLS)]
     if all(one.missing for one in tools):
         raise RooflensError(
-            f"neither {' nor '.join(DEVICE_TOOLS)} is here, so no device was looked for, which is not the same as "
+            f"none of {', '.join(DEVICE_TOOLS)} is here, so no device was looked for, which is not the same as "
             "finding none; run this on the node, or name files with their output: --topo FILE --smi FILE"
         )
     if all(node.gpus is None for node in found):

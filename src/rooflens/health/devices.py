@@ -43,27 +43,36 @@ def _lost(gpu: Gpu) -> Iterator[Finding]:
     for name, said in gpu.absent.items():
         if any(word in said.lower() for word in _LOST):
             yield finding("lost", [gpu.index], field=name, said=said)
+    if gpu.recovery:
+        yield finding("recovery", [gpu.index], action=gpu.recovery)
 
 
 def _pcie(gpu: Gpu, chip: Accelerator | None) -> Iterator[Finding]:
     link, loaded, who = gpu.pcie, busy(gpu), [gpu.index]
-    if link.width and link.max_width and link.width < link.max_width:
+    lanes = _lanes(gpu, chip)
+    if link.width and lanes and link.width < lanes:
         rule = "pcie_narrow" if loaded else "pcie_narrow_idle"
-        times = f"{link.max_width / link.width:.3g}"
-        figures = {"width": (link.width,), "max_width": (link.max_width,)}
-        yield finding(rule, who, figures, width=link.width, all=link.max_width, times=times)
+        times = f"{lanes / link.width:.3g}"
+        figures = {"width": (link.width,), "max_width": (lanes,)}
+        yield finding(rule, who, figures, width=link.width, all=lanes, times=times)
     if link.gen and link.max_gen and link.gen < link.max_gen:
         rule = {True: "pcie_slow", False: "pcie_idle", None: "pcie_unsure"}[loaded]
         now, then = (pcie_bytes_per_s(gen, link.max_width or 1) for gen in (link.gen, link.max_gen))
         slower = f"{then / now:.3g}" if now and then else None
         figures = {"gen": (link.gen,), "max_gen": (link.max_gen,)}
         yield finding(rule, who, figures, gen=link.gen, all=link.max_gen, times=slower)
-    most = pcie_bytes_per_s(link.max_gen, link.max_width)
+    most = pcie_bytes_per_s(link.max_gen, lanes)
     whole = chip.pcie.bytes_per_s_per_direction if chip else None
     if chip and most and whole and most < _ONE * whole:
         said = f"generation {chip.pcie.gen} x{chip.pcie.lanes}"
-        yield finding("pcie_slot", who, gen=link.max_gen, width=link.max_width, chip=chip.name, all=said,
+        yield finding("pcie_slot", who, gen=link.max_gen, width=lanes, chip=chip.name, all=said,
                       times=f"{whole / most:.3g}")  # fmt: skip
+
+
+def _lanes(gpu: Gpu, chip: Accelerator | None) -> int | None:
+    """The lanes that it can have: a tool may say those of the slot, of which the chip has fewer."""
+    said, own = gpu.pcie.max_width, chip.pcie.lanes if chip else None
+    return min(said, own) if said and own else said
 
 
 def _power(gpu: Gpu) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ WHAT: dict[str, str] = {
     # the devices
     "none": "0 devices observed: the driver answers and lists none",
     "lost": "GPU {gpus}: the device did not answer for {field} ({said})",
+    "recovery": "GPU {gpus}: the driver asks for a recovery ({action})",
     "mixed": "devices of several kinds: {names}",
     "chip_unknown": "GPU {gpus}: {name} is not in the catalogue, so what it should have is not known",
     "pcie_narrow": "GPU {gpus}: PCIe runs {width} of {all} lanes under load",
@@ -90,8 +91,8 @@ WHAT: dict[str, str] = {
 }
 SEVERITY: dict[Severity, tuple[str, ...]] = {  # every other rule is a note
     "fault": (
-        "nvlink_fewer", "nvlink_none", "port_down", "fabric", "none", "lost", "pcie_narrow", "pcie_slow", "hot",
-        "brake", "slowed", "ecc_now", "repair", "no_repair", "samples_hot", "samples_ecc",
+        "nvlink_fewer", "nvlink_none", "port_down", "fabric", "none", "lost", "recovery", "pcie_narrow",
+        "pcie_slow", "hot", "brake", "slowed", "ecc_now", "repair", "no_repair", "samples_hot", "samples_ecc",
     ),
     "warning": (
         "nvlink_uneven", "all_sys", "nvlink_stranger", "detour", "sockets", "peers_off", "ports_down",
@@ -146,6 +147,7 @@ NEXT: dict[str, str] = {
     "vm": "measure the link; a topology file for NCCL can say what the machine hides",
     "none": "lspci and dmesg; in a container, hand the devices in",
     "lost": "dmesg for Xid; reset the device or restart the node",
+    "recovery": "drain the node, then do what it asks for",
     "chip_unknown": "name the chip: --on MACHINE",
     "pcie_narrow": "reseat the card, or move it to a slot with all lanes",
     "pcie_narrow_idle": "read it again under load; then reseat the card",

@@ -61,7 +61,7 @@ def _fabric(node: Node, chips: Chips) -> Iterator[Finding]:
         if len(group) > 1:
             yield from _joined(node, chips, group)
     if len(every) > 1 and any(len(group) > 1 for group in every):
-        yield finding("islands", islands=" and ".join(numbers(group) for group in every))
+        yield finding("islands", islands=" | ".join(numbers(group) for group in every))
     for index in {index for link in node.links if link.kind == "NVLink" for index in (link.a, link.b)}:
         if index in chips and not links(chips[index]):
             yield finding("nvlink_stranger", [index], chip=chips[index].name)
@@ -211,7 +211,7 @@ def _peers(node: Node) -> Iterator[Finding]:
 
 def _ports(gpu: Gpu, chips: Chips) -> Iterator[Finding]:
     ports = gpu.ports or ()
-    off = [port.index for port in ports if not port.bytes_per_s]
+    off = [port.index for port in ports if port.bytes_per_s == 0]
     rates = sorted({port.bytes_per_s for port in ports if port.bytes_per_s})
     if ports and len(off) == len(ports):
         found = finding("ports_down", [gpu.index], all=len(ports))
@@ -221,7 +221,7 @@ def _ports(gpu: Gpu, chips: Chips) -> Iterator[Finding]:
         times = _times(len(ports), len(ports) - len(off))
         said = ", ".join(map(str, off))
         yield finding("port_down", [gpu.index], count=len(off), all=len(ports), ports=said, times=times)
-    elif rates:
+    elif len(rates) == 1 and all(port.bytes_per_s for port in ports):
         total = sum(port.bytes_per_s or 0.0 for port in ports)
         yield finding("ports", [gpu.index], {"links": (len(ports),)}, all=len(ports), rate=show(total, "B/s"))
     if rates and rates[-1] > rates[0] * (1 + _SAME):

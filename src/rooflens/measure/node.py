@@ -16,6 +16,7 @@ ASKED: tuple[tuple[str, ...], ...] = (
     ("nvidia-smi", "nvlink", "-s"),
     ("nvidia-smi", "dmon", "-s", "pucvmet", "-c", "2"),
     ("rocm-smi", "--showtopo"),
+    ("amd-smi", "topology"),
     ("lscpu",),
     ("numactl", "--hardware"),
 )

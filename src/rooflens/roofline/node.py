@@ -99,8 +99,8 @@ class Gpu:
     """One device. busy_share: of the time in which any kernel ran at all; memory_busy_share: in which memory moved.
 
     reasons: why the clocks are not higher, None where nobody says. throttled_s: seconds held back since the driver
-    loaded, by reason. mig: whether the device is partitioned. fabric: the state in which NVSwitches see it.
-    absent: what a file speaks of without a value, in its own words.
+    loaded, by reason. mig: whether the device is partitioned. fabric: the state in which NVSwitches see it. recovery:
+    what the driver asks for ("Reset"). absent: what a file speaks of without a value, in its own words.
     """
 
     index: int
@@ -122,6 +122,7 @@ class Gpu:
     processes: tuple[Process, ...] | None = None
     ports: tuple[NvlinkPort, ...] | None = None
     fabric: str | None = None
+    recovery: str | None = None
     virtual: str | None = None
     numa: str | None = None
     cpus: str | None = None

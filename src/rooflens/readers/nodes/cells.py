@@ -16,17 +16,18 @@ _ABSENT = re.compile(
     r"|(?P<lost>unknown error|err!?|.*requires? reset.*|.*is lost.*|.*error.*))\]?",
     re.IGNORECASE,
 )
+MOST_LETTERS = 200
 MOST = 1e18  # blank values of monitors lie beyond it
 
 
 def absent(cell: str) -> bool:
     """Whether a cell says that it has no value."""
-    return _ABSENT.fullmatch(cell.strip()) is not None
+    return _ABSENT.fullmatch(cell.strip()[:MOST_LETTERS]) is not None
 
 
 def lost(cell: str) -> bool:
     """Whether it says so because the device did not answer."""
-    found = _ABSENT.fullmatch(cell.strip())
+    found = _ABSENT.fullmatch(cell.strip()[:MOST_LETTERS])
     return bool(found and found["lost"])
 
 
@@ -35,7 +36,7 @@ def amount(cell: str, unit: str = "") -> float | None:
 
     The tools of NVIDIA write MB and MiB for the same: 2^20.
     """
-    found = _AMOUNT.fullmatch(cell.strip())
+    found = _AMOUNT.fullmatch(cell.strip()[:MOST_LETTERS])
     scale = _SCALES.get((found[2] or unit).lower()) if found else None
     if found is None or scale is None or len(found[1]) > 30:
         return None

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from rooflens.readers.nodes.cells import absent, amount, count
 from rooflens.roofline.node import Gpu, Node, Sample
 
-HEADER = re.compile(r"^\s*#\s*(?:\S+\s+){0,2}gpu\s.*\b(?:pwr|sm|mem|pclk|fb|pviol|rxpci)\b.*$", re.MULTILINE)
+HEADER = re.compile(r"^[ \t]*#\s*(?:\S+\s+){0,2}gpu\s.*\b(?:pwr|sm|mem|pclk|fb|pviol|rxpci)\b.*$", re.MULTILINE)
+UNITS = dict.fromkeys(("sm", "mem", "pviol"), "%") | dict.fromkeys(("pclk", "mclk"), "MHz")
+UNITS |= {"pwr": "W", "rxpci": "MB/s", "txpci": "MB/s"}  # of a table without its second header line
+_NAMES = {"gclk": "pclk"}
 MOST = 200_000  # samples; the rest says the same
 
 
@@ -22,10 +25,13 @@ def samples(text: str) -> Node | None:
     odd = 0
     for line in text.splitlines():
         words = line.strip().lstrip("#").split() if len(line) < 4000 else []
-        if line.lstrip().startswith("#"):
-            names, units = (words, units) if _is_names(words) else (names, dict(zip(names, words, strict=False)))
+        if line.lstrip().startswith("#") and not (words and words[0].isdigit()):
+            if _is_names(words):
+                names = [_NAMES.get(word.lower(), word.lower()) for word in words]
+            elif "Idx" in words:
+                units = dict(zip(names, words, strict=False))
         elif names and words:
-            sample = _sample(dict(zip(map(str.lower, names), words, strict=False)), units, len(words) == len(names))
+            sample = _sample(dict(zip(names, words, strict=False)), units, len(words) == len(names))
             odd += sample is None
             found.extend([sample] if sample and len(found) < MOST else [])
     said = (f"{odd} lines of the monitor do not fit its header: left out",) if odd else ()
@@ -42,9 +48,9 @@ def _sample(said: Mapping[str, str], units: Mapping[str, str], whole: bool) -> S
     if index is None or not whole:
         return None
 
-    def value(name: str, *others: str) -> float | None:
-        cell = next((said[key] for key in (name, *others) if key in said), "-")
-        return None if absent(cell) else amount(cell, units.get(name, ""))
+    def value(name: str) -> float | None:
+        cell = said.get(name, "-")
+        return None if absent(cell) else amount(cell, units.get(name) or UNITS.get(name, ""))
 
     hot = value("tviol")
     errors = [e for e in (value("dbecc"),) if e is not None]

@@ -7,10 +7,10 @@ import re
 from rooflens.readers.nodes.cells import amount
 from rooflens.roofline.node import Host, Module, Node
 
-_LSCPU = re.compile(r"^\s*(?:CPU\(s\)|Architecture|Model name):\s", re.MULTILINE)
-_NUMACTL = re.compile(r"^\s*available: (\d+) nodes? \(", re.MULTILINE)
-_EMPTY_NODE = re.compile(r"^\s*node (\d+) size: 0 MB", re.MULTILINE)
-_DEVICE = re.compile(r"^\s*Memory Device\s*$(?P<body>(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_LSCPU = re.compile(r"^[ \t]*(?:CPU\(s\)|Architecture|Model name):\s", re.MULTILINE)
+_NUMACTL = re.compile(r"^[ \t]*available: (\d+) nodes? \(", re.MULTILINE)
+_EMPTY_NODE = re.compile(r"^[ \t]*node (\d+) size: 0 MB", re.MULTILINE)
+_DEVICE = re.compile(r"^[ \t]*Memory Device\s*$(?P<body>(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _SPEED = re.compile(r"(\d+)\s*(?:MT/s|MHz)")
 _SIZES = {"KiB": 2.0**10, "K": 2.0**10, "MiB": 2.0**20, "M": 2.0**20, "MB": 2.0**20, "GiB": 2.0**30}
 
@@ -21,7 +21,7 @@ def lscpu(text: str) -> Node | None:
         return None
 
     def said(name: str) -> str | None:
-        found = re.search(rf"^\s*{name}:[ \t]*(\S[^\n]*)$", text, re.MULTILINE)
+        found = re.search(rf"^[ \t]*{name}:[ \t]*(\S[^\n]*)$", text, re.MULTILINE)
         return found[1].strip() if found else None
 
     sockets, each = _whole(said(r"Socket\(s\)")), _whole(said(r"Core\(s\) per socket"))
@@ -64,7 +64,7 @@ def dmidecode(text: str) -> Node | None:
 
 
 def _pairs(body: str) -> list[tuple[str, str]]:
-    return re.findall(r"^\s+([^:\n]+):\s*(.*?)\s*$", body, re.MULTILINE)
+    return re.findall(r"^[ \t]+([^:\n]+):\s*(.*?)\s*$", body, re.MULTILINE)
 
 
 def _transfers(cell: str | None) -> float | None:

@@ -7,11 +7,13 @@ import re
 from rooflens.records import replace
 from rooflens.roofline.node import Gpu, Node, NvlinkPort, Slice
 
-_GPU = re.compile(r"^\s*GPU (?P<index>\d{1,3}): (?P<name>\S.*?)(?: \(UUID:.*)?\s*$")
+_GPU = re.compile(r"^[ \t]*GPU (?P<index>\d{1,3}): (?P<name>\S.*?)(?: \(UUID:.*)?\s*$")
 _PORT = re.compile(
-    r"^\s+Link (?P<index>\d{1,3}): (?:(?P<rate>\d+(?:\.\d+)?) GB/s|(?P<off><?inactive>?|N/A))", re.IGNORECASE
+    r"^[ \t]*Link (?P<index>\d{1,3}): (?:(?P<rate>\d+(?:\.\d+)?) GB/s|(?P<off><?inactive>?)|(?P<on>active))\s*$",
+    re.IGNORECASE,
 )
-_SLICE = re.compile(r"^\s+MIG (?P<profile>\d+\S*)\s+Device\s+\d+:")
+_ALL_OFF = re.compile(r"^[ \t]*GPU (\d{1,3}): .*all links are inactive", re.IGNORECASE | re.MULTILINE)
+_SLICE = re.compile(r"^[ \t]+MIG (?P<profile>\d+\S*)\s+Device\s+\d+:")
 
 
 def devices(text: str) -> Node | None:
@@ -26,15 +28,17 @@ def devices(text: str) -> Node | None:
             gpus.append(Gpu(int(found["index"]), found["name"]))
         elif port and gpus:
             ported = True
-            rate = float(port["rate"]) * 1e9 if port["rate"] else 0.0
+            rate = float(port["rate"]) * 1e9 if port["rate"] else 0.0 if port["off"] else None
             gpus[-1] = replace(gpus[-1], ports=(*(gpus[-1].ports or ()), NvlinkPort(int(port["index"]), rate)))
         elif part and gpus:
             sliced = True
             gpus[-1] = replace(gpus[-1], slices=(*(gpus[-1].slices or ()), Slice(part["profile"])), mig=True)
-        elif gpus and re.match(r"^\s+Link \d+:", line):
+        elif gpus and re.match(r"^[ \t]*Link \d+:", line):
             odd = True
     if not gpus:
         return None
-    said = ("a line of an NVLink has neither a rate nor says that it is inactive: left out",) if odd else ()
+    said = [f"GPU {index}: the tool says that all of its NVLinks are inactive" for index in _ALL_OFF.findall(text)]
+    if odd:
+        said.append("a line of an NVLink has neither a rate nor says that it is inactive: left out")
     held = (*(("nvidia-smi nvlink -s",) if ported else ()), *(("nvidia-smi -L",) if sliced or not ported else ()))
-    return Node(tuple(gpus), held=held, warnings=said)
+    return Node(tuple(gpus), held=held, warnings=tuple(said))

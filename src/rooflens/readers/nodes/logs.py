@@ -12,12 +12,12 @@ from rooflens.records import replace
 from rooflens.roofline.node import Node
 
 _UNIT = re.compile(r"\s*\[([^\]]*)\]\s*$")
-_HEADER = re.compile(
-    r"^\s*\"?(?=[^\n]*(?:utilization\.|memory\.(?:total|used|free)|power\.|clocks|pcie\.|temperature\.|ecc\.|mig\.|"
-    r"pstate|driver_version|compute_cap|fabric\.))(?:[a-z_]+[\w.]*(?: \[[^\],]*\])?\"?\s*,\s*\"?)+[a-z_]+[\w.]*"
-    r"(?: \[[^\],]*\])?\"?\s*$",
-    re.MULTILINE,
+_NAME = re.compile(r"\"?[a-z_]+[\w.]*(?: \[[^\],]*\])?\"?")
+_ASKED = re.compile(
+    r"\"?(utilization\.|memory\.(total|used|free)|power\.|clocks|pcie\.|temperature\.|ecc\.|mig\.|pstate|driver_version"
+    r"|compute_cap|fabric\.)"
 )
+_LONGEST = 4000  # characters of a header
 
 
 def xml(text: str) -> Node | None:
@@ -28,7 +28,7 @@ def xml(text: str) -> Node | None:
     if tree.whole_xml(text):
         return found
     said = "the XML of nvidia-smi is cut off; what comes after is not known"
-    return replace(found, warnings=(said, *found.warnings))
+    return replace(found, gpus=found.gpus or None, warnings=(said, *found.warnings))
 
 
 def plain(text: str) -> Node | None:
@@ -36,7 +36,9 @@ def plain(text: str) -> Node | None:
     if not tree.TEXT.search(text):
         return None
     found = _logged(list(tree.from_text(text)), "nvidia-smi -q")
-    if not found.gpus or found.gpus[-1].processes is not None or "Processes" in text:
+    if not found.gpus:
+        return found if found.attached == 0 else replace(found, gpus=None)
+    if found.gpus[-1].processes is not None or "Processes" in text:
         return found
     said = "the log ends before the processes of its last device: it is cut off, or was asked for in part (-d)"
     return replace(found, warnings=(said, *found.warnings))
@@ -44,10 +46,11 @@ def plain(text: str) -> Node | None:
 
 def query(text: str) -> Node | None:
     """The first table of --query-gpu with its header; None where the text holds none."""
-    header = _HEADER.search(text)
-    if header is None:
+    lines = text.splitlines()
+    first = next((place for place, line in enumerate(lines) if _is_header(line)), None)
+    if first is None:
         return None
-    rows = [[cell.strip() for cell in row] for row in _table(text[header.start() :].lstrip("\n"))]
+    rows = [[cell.strip() for cell in row] for row in _table(lines[first:])]
     columns = [_UNIT.sub("", name).lower() for name in rows[0]]
     units = [found[1] if (found := _UNIT.search(name)) else "" for name in rows[0]]
     gpus, warnings = [], []
@@ -61,9 +64,11 @@ def query(text: str) -> Node | None:
         gpus.append(smi.gpu(place if index is None else index, leaves))
     driver = next((row[columns.index("driver_version")] for row in rows[1:2] if "driver_version" in columns), None)
     last = {gpu.index: gpu for gpu in gpus}
+    if not gpus:
+        warnings.append("the query table has a header and no line of a device: it is cut off")
     if len(last) < len(gpus):
         warnings.append("the query table looks at a device several times: the last look counts")
-    return Node(tuple(last.values()), driver=driver, held=("nvidia-smi --query-gpu",), warnings=(*warnings,))
+    return Node(tuple(last.values()) or None, driver=driver, held=("nvidia-smi --query-gpu",), warnings=(*warnings,))
 
 
 def _logged(leaves: list[tree.Leaf], kind: str) -> Node:
@@ -80,10 +85,15 @@ def _logged(leaves: list[tree.Leaf], kind: str) -> Node:
     return Node(gpus, driver=top.get("driver_version"), attached=attached, held=(kind,), warnings=said)
 
 
-def _table(text: str) -> Iterable[list[str]]:
+def _is_header(line: str) -> bool:
+    cells = line.split(",") if "," in line and len(line) < _LONGEST else []
+    return all(_NAME.fullmatch(cell.strip()) for cell in cells) and any(_ASKED.match(cell.strip()) for cell in cells)
+
+
+def _table(text: Iterable[str]) -> Iterable[list[str]]:
     """The rows up to the first line that is none."""
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in text:
         if not line.strip() or len(line) > 20_000:
             break
         if lines and "," not in line and "," in lines[0]:

@@ -14,7 +14,7 @@ from rooflens.roofline.node import Gpu, Kind, Link, Node
 _TITLE = re.compile(
     r"^\W*(?P<what>Weight|Hops|Link Type|Link accessibility|Access)\b.*?(?:two GPUs|TABLE)\W*$", re.IGNORECASE
 )
-_NUMA = re.compile(r"^\s*GPU\[(\d{1,3})\]\s*:\s*\(Topology\) Numa Node:\s*(-?\d+)", re.MULTILINE)
+_NUMA = re.compile(r"^[ \t]*GPU *\[?(\d{1,3})\]?\s*:\s*\(Topology\) Numa Node:\s*(-?\d+)", re.MULTILINE)
 _NAME = re.compile(r"GPU\d{1,3}|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d")
 _KINDS: dict[str, Kind] = {"XGMI": "XGMI", "PCIE": "PCIe"}
 ROW = 2
@@ -22,12 +22,12 @@ ROW = 2
 
 def topology(text: str) -> Node | None:
     """What these tables say; None where the text holds none of them."""
-    tables = _tables(text)
-    if not tables:
+    tables, devices = _tables(text)
+    if not devices:
         return None
     numa = dict(_NUMA.findall(text))
     pairs = sorted({pair for table in tables.values() for pair in table})
-    indices = sorted({index for pair in pairs for index in pair} | {int(index) for index in numa})
+    indices = sorted({*range(devices)} | {int(index) for index in numa})
     links = tuple(_link(pair, tables) for pair in pairs)
     gpus = tuple(Gpu(index, numa=_known(numa.get(str(index)))) for index in indices)
     said = []
@@ -51,22 +51,24 @@ def _link(pair: tuple[int, int], tables: Mapping[str, Mapping[tuple[int, int], s
     return Link(*pair, kind, None, peers, count(said.get("Hops", "")), count(said.get("Weight", "")))
 
 
-def _tables(text: str) -> dict[str, dict[tuple[int, int], str]]:
+def _tables(text: str) -> tuple[dict[str, dict[tuple[int, int], str]], int]:
+    """Cells by table and pair of devices, and how many devices the widest table has."""
+    devices = 0
     tables: dict[str, dict[tuple[int, int], str]] = {}
     what, names = "", list[str]()
     for line in text.splitlines():
-        title = _TITLE.match(line.strip()) if len(line) < 4000 else None
+        title = _TITLE.match(line.strip()) if len(line) < 300 else None
         words = line.split() if len(line) < 4000 else []
         if title:
             said = title["what"].title()
             what, names = "Access" if said.startswith(("Link A", "Access")) else said, []
         elif what and words and all(_NAME.fullmatch(word) for word in words):
-            names = words
+            names, devices = words, max(devices, len(words))
         elif what and len(words) >= ROW and words[0] in names:
             tables.setdefault(what, {}).update(_row(names.index(words[0]), words[1:], len(names)))
         elif words and names:
             what, names = "", []
-    return tables
+    return tables, devices
 
 
 def _row(a: int, cells: list[str], devices: int) -> dict[tuple[int, int], str]:

@@ -32,6 +32,7 @@ _FIELDS: tuple[tuple[str, Callable[[str], Value], tuple[str, ...]], ...] = (
     ("temperature_c", amount, ("temperature/gpu_temp", "temperature/gpu_current_temp", "temperature.gpu")),
     ("mig", truth, ("mig_mode/current_mig", "mig_mode/current", "mig.mode.current")),
     ("fabric", _word, ("fabric/state", "fabric.state")),
+    ("recovery", _word, ("gpu_recovery_action",)),
     ("virtual", _word, ("gpu_virtualization_mode/virtualization_mode",)),
     ("clocks.sm_hz", amount, ("clocks/sm_clock", "clocks/sm", "clocks.current.sm", "clocks.sm")),
     ("clocks.memory_hz", amount, ("clocks/mem_clock", "clocks/memory", "clocks.current.memory", "clocks.mem")),
@@ -71,6 +72,7 @@ REASONS: dict[str, Reason] = {
     "gpu_idle": "idle", "idle": "idle", "applications_clocks_setting": "applications_clocks",
     "sw_power_cap": "sw_power_cap", "hw_slowdown": "hw_slowdown", "sync_boost": "sync_boost",
     "sw_thermal_slowdown": "sw_thermal", "hw_thermal_slowdown": "hw_thermal",
+    "user_defined_clocks": "applications_clocks",
     "hw_power_brake_slowdown": "hw_power_brake", "display_clocks_setting": "display",
     "display_clock_setting": "display",
 }  # fmt: skip

@@ -28,7 +28,7 @@ _PROCESS = re.compile(
     r"^\|\s*(?P<gpu>\d+)\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d+)\s+(?P<type>[CGM+]+)\s+(?P<name>\S.*?)\s+"
     r"(?P<used>\d+MiB|N/A)\s*\|"
 )
-_PROCESSES = re.compile(r"\|\s*(Processes:|GPU\s+GI\s+CI|No running processes found)")
+_PROCESSES = re.compile(r"\|\s*(Processes:|No running processes found)")
 
 
 def table(text: str) -> Node | None:
@@ -36,7 +36,7 @@ def table(text: str) -> Node | None:
     head = HEAD.search(text)
     if head is None:
         return None
-    lines = [line.strip() for line in text[head.start() :].splitlines() if len(line) < 400]
+    lines = [line.strip() for line in text[head.start() :].splitlines() if len(line) < 200]
     gpus, warnings = list(_devices(lines)), []
     if any((gpu.name or "").endswith("...") for gpu in gpus):
         warnings.append("the table cuts long names off: nvidia-smi -L or -q says them whole")
@@ -94,4 +94,5 @@ def _peopled(gpu: Gpu, lines: Sequence[str], *, listed: bool) -> Gpu:
     parts = [m for m in map(_SLICE.match, lines) if m and int(m["gpu"]) == gpu.index]
     processes = tuple(Process(short(m["name"]), amount(m["used"])) for m in found)
     slices = tuple(Slice(None, int(m["gi"]), int(m["sms"]), amount(m["total"])) for m in parts)
-    return replace(gpu, processes=processes if listed else None, slices=slices or None)
+    none = gpu.mig and any("No MIG devices found" in line for line in lines)
+    return replace(gpu, processes=processes if listed else None, slices=slices or (() if none else None))

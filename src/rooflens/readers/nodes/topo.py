@@ -10,14 +10,19 @@ from rooflens.roofline.node import Gpu, Kind, Link, Nic, Node
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _GPU = re.compile(r"GPU(\d{1,3})")
-_CELL = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|OK|CNS|GNS|TNS|NS|DR|U|\?+")
+_ANY = r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|OK|CNS|GNS|TNS|NS|DR|U|\?"
+_CELL = re.compile(_ANY)
+_CELLS = re.compile(rf"(?:{_ANY})+$")
+_NEXT = re.compile(rf"\s*({_ANY})(?=\s|$|X|NV\d|P[IHX]|NODE|SYS|SOC)")
 _PEERS = ("OK", "CNS", "GNS", "TNS", "NS", "DR", "U")
 _KINDS: dict[str, Kind] = {"PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
-_LEGEND = re.compile(r"^\s*(NIC\d+):\s*(\S+)\s*$", re.MULTILINE)
+_LEGEND = re.compile(r"^[ \t]*(NIC\d+):\s*(\S+)\s*$", re.MULTILINE)
 _HIDDEN = re.compile(r"topo\s+-mp\b")
 _NO_SUCH = re.compile(
     r"Option -m is missing its value|topo.*not supported|Invalid combination of input arguments.*topo"
 )
+AFFINITIES = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
+MOST_ROWS = 64
 _WINDOW = 3  # lines below a header in which its first row stands
 
 
@@ -69,11 +74,13 @@ def _matrices(lines: Sequence[str]) -> Iterator[Matrix]:
     taken = 0
     for place, line in enumerate(lines):
         header = _header(line) if place >= taken and len(line) < 20_000 else None
+        below = place + 1
+        if header is None and place >= taken and len(line) < 20_000:
+            header, below = _headless(lines[place : place + MOST_ROWS]), place
         if header is None:
             continue
         devices, columns, before = header
         rows: list[tuple[str, tuple[str, ...], tuple[str | None, ...]]] = []
-        below = place + 1
         while below < len(lines):
             row = _row(lines[below], devices, columns, before)
             if row is None and (rows or below - place > _WINDOW) and lines[below].strip():
@@ -86,6 +93,22 @@ def _matrices(lines: Sequence[str]) -> Iterator[Matrix]:
         if any(_GPU.fullmatch(name) for name, *_ in rows):
             taken = below
             yield Matrix(devices, columns, tuple(rows))
+
+
+def _headless(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], int] | None:
+    """The header that rows without one must have had: their own devices, then cards without a name."""
+    rows: list[list[str]] = []
+    for line in lines:
+        words = _words(line)
+        if not words or words[0] != f"GPU{len(rows)}" or len(words) < 2 or not _CELLS.match(words[1]):
+            break
+        rows.append([cell for cell in words[1:] if _CELL.fullmatch(cell) and cell != "N/A"])
+    widths = {len(row) for row in rows}
+    if len(widths) != 1 or any(row[place : place + 1] != ["X"] for place, row in enumerate(rows)):
+        return None
+    cards = widths.pop() - len(rows)
+    devices = (*(f"GPU{index}" for index in range(len(rows))), *(f"card {index}" for index in range(cards)))
+    return devices, (*AFFINITIES,), 0
 
 
 def _more(rest: Sequence[str], devices: Sequence[str], before: int) -> bool:
@@ -116,26 +139,29 @@ def _header(line: str) -> tuple[tuple[str, ...], tuple[str, ...], int] | None:
 def _row(
     line: str, devices: Sequence[str], columns: Sequence[str], before: int
 ) -> tuple[str, tuple[str, ...], tuple[str | None, ...]] | None:
+    """Name, cells and what stands behind them. Cells may touch, where a terminal has swallowed the tab between two."""
     words = _words(line)
-    if len(words) < before + 2 or words[before] not in devices or not _CELL.fullmatch(words[before + 1]):
+    if len(words) < before + 2 or words[before] not in devices or not _CELLS.match(words[before + 1]):
         return None
+    name = words[before]
+    rest = re.sub(r"[|│>`]", " ", line)
+    rest = rest[re.search(rf"(?<!\S){re.escape(name)}(?=\s)", rest).end() :]  # type: ignore[union-attr]
     cells: list[str] = []
-    for word in words[before + 1 : before + 1 + len(devices)]:
-        if not _CELL.fullmatch(word):
-            break
-        cells.append(word)
-    return words[before], tuple(cells), _behind(line, words[before + 1 + len(cells) :], len(cells), columns)
+    while len(cells) < len(devices) and (found := _NEXT.match(rest)):
+        cells.append(found[1])
+        rest = rest[found.end() :]
+    return name, tuple(cells), _behind(rest, columns)
 
 
-def _behind(line: str, words: Sequence[str], cells: int, columns: Sequence[str]) -> tuple[str | None, ...]:
+def _behind(rest: str, columns: Sequence[str]) -> tuple[str | None, ...]:
     """The affinities in the order of their columns; by tabs where they are kept, as one of them may be empty."""
-    fields = [field.strip() for field in line.split("\t")][1 + cells :]
-    if len(fields) >= len(columns) > 0 and line.count("\t") > cells:
-        fields = [fields[0], *(fields[1:2]), *([fields[-1]] if len(columns) == 3 else [])]
-    elif len(words) < len(columns) and words and words[0] == "N/A":
+    fields, words = [field.strip() for field in rest.split("\t")][1:], rest.split()
+    if len(fields) >= len(columns) > 0:
+        fields = [*fields[:2], *([fields[-1]] if len(columns) == 3 else [])]
+    elif len(words) < len(columns) and words[:1] == ["N/A"]:
         fields = ["", "", "N/A"][-len(columns) :]
     else:
-        fields = [*words]
+        fields = words
     return tuple(None if value in ("", "N/A") else value for value in fields[: len(columns)])
 
 
@@ -196,6 +222,8 @@ def _nics(matrix: Matrix, names: dict[str, str]) -> Iterator[Nic]:
 
 def _doubts(matrix: Matrix) -> Iterator[str]:
     have = {name for name, *_ in matrix.rows}
+    if matrix.columns == AFFINITIES and any(name.startswith("card ") for name in matrix.devices):
+        yield "the matrix has no header: its columns are taken for the devices in order, then cards without a name"
     missing = [name for name in matrix.devices if _GPU.fullmatch(name) and name not in have]
     if missing:
         yield f"the matrix has no row of {', '.join(missing)}: it is cut off"

@@ -38,7 +38,9 @@ def from_xml(text: str) -> Iterator[Leaf]:
             value = ""
             if not path:
                 return
-        elif not tag[3] and len(path) < _DEEPEST:
+        elif tag[3]:
+            yield "/".join([*path[1:], _folded(tag[2])]), ""
+        elif len(path) < _DEEPEST:
             path.append(_numbered(_folded(tag[2]), "/".join(path), seen))
             value = ""
 
@@ -55,7 +57,7 @@ def from_text(text: str) -> Iterator[Leaf]:
     seen: dict[str, int] = {}
     for line in text[start.end() if start else 0 :].splitlines():
         found = _KEY.match(line.rstrip())
-        if found is None or len(line) > 4000:
+        if found is None or len(line) > 400:
             continue
         indent = len(found["indent"].expandtabs(4))
         path = [part for part in path if part[0] < indent][:_DEEPEST]
