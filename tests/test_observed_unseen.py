@@ -389,3 +389,22 @@ def test_an_indented_text_of_nvbandwidth_is_read(tmp_path):
 def test_a_number_that_a_comma_cuts_is_no_smaller_number(tmp_path, text):
     with pytest.raises(BadFile, match="cells below a header of"):
         observed(tmp_path, text)
+
+
+def test_no_size_is_too_great_to_be_read(tmp_path):
+    header = "| model | size | params | backend | test | t/s |\n|---|---|---|---|---|---|\n"
+    row = "| l | 1e308 GiB | 1e308 B | CUDA | {} | 9 |\n"
+    assert [point.value for point in observed(tmp_path, header + row.format("tg128")).points] == [9.0]
+    with pytest.raises(BadFile, match="neither prompt nor generated tokens"):
+        observed(tmp_path, header + row.format("pp" + "9" * 5000))
+
+
+def test_numbers_of_thousands_of_digits_are_no_numbers(tmp_path):
+    long = "9" * 5000
+    nccl = "#  size count type redop root time algbw busbw #wrong\n 8 2 float sum -1 10.0 2.00 3.50 0\n"
+    assert observed(tmp_path, f"# nThread {long} nGpus 1\n{nccl}").points
+    nsys = f"Time (%),Total Time (ns),Instances,GridXYZ,BlockXYZ,Name\n100.0,10,1,{long} 1 1,64 1 1,f\n"
+    assert observed(tmp_path, nsys).kernels[0].name == "f"
+    stream = "Function    MBytes/sec  Min (sec)   Max  Average\nCopy  100.0  0.1 0.1 0.1\n"
+    found = observed(tmp_path, f"BabelStream\nArray size: {'9' * 300} MB\n{stream}")
+    assert [point.value for point in found.points] == [1e8]

@@ -21,7 +21,7 @@ _MEANS = {
 _RESOURCE: dict[str, Resource | None] = {"decode": "memory", "prefill": "compute", "mixed": None}
 _KEPT = ("model_type", "model_filename", "backends", "gpu_info", "cpu_info", "type_k", "type_v", "n_batch", "n_ubatch",
          "n_threads", "n_gpu_layers", "flash_attn", "build_commit", "n_depth", "n_prompt", "n_gen")  # fmt: skip
-_TEST = re.compile(r"(?:pp\s*(?P<pp>\d+))?\s*\+?\s*(?:tg\s*(?P<tg>\d+))?(?:\s*@\s*d(?P<depth>\d+))?")
+_TEST = re.compile(r"(?:pp\s*(?P<pp>\d{1,9}))?\s*\+?\s*(?:tg\s*(?P<tg>\d{1,9}))?(?:\s*@\s*d(?P<depth>\d{1,9}))?")
 _INSERT = re.compile(r"INSERT INTO \w+ \(([\w, ]+)\)\s*VALUES\s*\((.*)\);")
 _CELL = re.compile(r"'((?:[^']|'')*)'|([^\s,']+)")
 _LETTERS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -120,10 +120,14 @@ def _as_record(cells: Mapping[str, str]) -> dict[str, Any]:
         "flash_attn": cells.get("fa"),
     }
     if known_size is not None and plain == "B":
-        out["model_size"] = round(known_size * bytes_each)
+        out["model_size"] = _rounded(known_size * bytes_each)
     if known_params is not None and letter.strip() in _LETTERS:
-        out["model_n_params"] = round(known_params * _LETTERS[letter.strip()])
+        out["model_n_params"] = _rounded(known_params * _LETTERS[letter.strip()])
     return out
+
+
+def _rounded(amount: float) -> int | None:
+    return round(amount) if amount < 2**62 else None
 
 
 def _point(row: Mapping[str, Any]) -> tuple[BenchPoint, str | None]:

@@ -55,7 +55,7 @@ def _conditions(above: str) -> dict[str, Condition]:
     out: dict[str, Condition] = {key: found[1] for key, look in _CONDITIONS if (found := look.search(above))}
     size = _SIZE.search(above)
     amount = finite(size[2]) if size and size[1] == "Array size" else None
-    if size and amount is not None:
+    if size and amount is not None and amount < 2**62:
         out["array_bytes"] = round(amount * unit(size[3])[0])
     elements, each = _ELEMENTS.search(above), _EACH.search(above)
     if elements and each:

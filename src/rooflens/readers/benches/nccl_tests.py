@@ -91,7 +91,7 @@ def _operation(text: str, lines: list[Line]) -> tuple[str, int | None]:
     """Which collective of how many ranks: by name where it is written, else by how the bus figure was made."""
     written = re.search(r"(\w+?)_perf(?:_mpi)?\b", text)
     listed = len(re.findall(r"^#\s+Rank\s+\d+", text, re.MULTILINE)) or None
-    each = re.search(r"nThread (\d+) nGpus (\d+)", text)
+    each = re.search(r"nThread (\d{1,6}) nGpus (\d{1,6})", text)
     ranks = max(listed or 0, int(each[1]) * int(each[2]) if each else 0) or None
     ratios = [line.bus_bytes_per_s / line.algorithm_bytes_per_s for line in lines if line.algorithm_bytes_per_s > 1e9]
     if not ratios:

@@ -201,7 +201,7 @@ def _kernel(name: str, row: Mapping[str, object]) -> Kernel:
     calls = whole(row.get("instances")) or 0
     total, average = _number(row, "total time"), _number(row, "avg") or _number(row, "average")
     named = said(name)
-    sizes = [tuple(int(n) for n in re.findall(r"\d+", str(row.get(key) or ""))) for key in ("gridxyz", "blockxyz")]
+    sizes = [tuple(int(n) for n in re.findall(r"\d{1,12}", str(row.get(key) or ""))) for key in ("gridxyz", "blockxyz")]
     return Kernel(
         name,
         calls,
