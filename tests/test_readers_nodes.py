@@ -115,6 +115,14 @@ def test_a_matrix_is_found_inside_of_a_longer_report(prefix: str) -> None:
     assert {gpu.cpus for gpu in node.gpus or ()} == {"0-23,48-71"}
 
 
+def test_columns_are_known_in_other_spellings_and_disks_are_no_cards() -> None:
+    rows = ["X SYS PXB PXB", "SYS X SYS SYS", "PXB SYS X PIX", "PXB SYS PIX X"]
+    text = matrix(rows, ["0-47 0", "48-95 1"], ["NIC0", "NVMe0"], columns=["CPU    Affinity", "NUMA"], spaces=True)
+    node = read(text)
+    assert [(gpu.cpus, gpu.numa) for gpu in node.gpus or ()] == [("0-47", "0"), ("48-95", "1")]
+    assert [card.name for card in node.nics] == ["NIC0"]
+
+
 def test_cells_that_touch_are_told_apart() -> None:
     text = matrix(["X NV18 NODE PXB", "NV18 X SYS SYS"], ["0-55 0 N/A"] * 2).replace("\tCPU", "\tNIC0\tNIC1\tCPU")
     node = read(text.replace("NODE\tPXB", "NODEPXB").replace("SYS\tSYS", "SYSSYS"))
@@ -261,6 +269,18 @@ def test_not_available_is_neither_unknown_nor_zero() -> None:
     assert (gpu.busy_share, gpu.absent, gpu.mig) == (None, {"busy_share": "[N/A]"}, True)
 
 
+def test_several_looks_at_a_device_are_not_several_devices() -> None:
+    head = "timestamp, utilization.gpu [%]\n"
+    lines = "".join(f"2026/01/02 13:03:3{second}.001, {share} %\n" for second, share in ((1, 100), (2, 88), (3, 50)))
+    looks = read(head + lines)
+    assert [gpu.busy_share for gpu in looks.gpus or ()] == [0.5]
+    assert "several times" in looks.warnings[0]
+    pair = read(head + "2026/01/02 13:03:31.001, 100 %\n2026/01/02 13:03:31.004, 88 %\n")
+    assert [gpu.busy_share for gpu in pair.gpus or ()] == [1.0, 0.88]
+    named = read("uuid, pstate\nGPU-a, P0\nGPU-b, P2\nGPU-a, P8\n")
+    assert [gpu.performance_state for gpu in named.gpus or ()] == ["P8", "P2"]
+
+
 def test_the_bits_of_reasons_are_named() -> None:
     (gpu,) = read(query({"clocks_event_reasons.active": "0x00000000000000E8"})).gpus or ()
     assert gpu.reasons == ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")  # 0x8 + 0x20 + 0x40 + 0x80
@@ -279,6 +299,19 @@ def test_the_plain_table_lists_devices_and_who_is_on_them() -> None:
     assert [one.name for one in first.processes or ()] == ["memhog"]
     assert second.processes == ()
     assert "no list of processes" in read(table(("X", "0MiB", "9MiB", "0%"), processes=None)).warnings[0]
+
+
+def test_old_and_commented_tables_are_read() -> None:
+    old = (
+        "# | NVIDIA-SMI 390.46                 Driver Version: 390.46                    |\n"
+        "# |   0  Tesla K20X          On   | 0000:4B:00.0     Off |                  N/A |\n"
+        "# | N/A   32C    P8    17W / 225W |      0MiB /  5700MiB |      0%   E. Process |\n"
+        "# |   1  GeForce MX250       Off  | 00000000:01:00.0 Off |                  N/A |\n"
+        "# | 67%   50C    P3    N/A /  N/A |    447MiB /  2002MiB |      3%      Default |\n"
+    )
+    first, second = read(old).gpus or ()
+    assert (first.name, first.memory_bytes, first.power.limit_w) == ("Tesla K20X", 5700 * MIB, 225.0)
+    assert (second.name, second.power.draw_w, second.busy_share) == ("GeForce MX250", None, 0.03)
 
 
 def test_the_plain_table_of_mig_has_instances_or_says_that_there_are_none() -> None:

@@ -23,7 +23,7 @@ _KINDS = {
 }
 
 
-@click.command("doctor", epilog="Example:  rooflens doctor --topo topo.txt --smi smi.xml --model llama-3.1-70b --tp 4")
+@click.command("doctor", epilog="Example:  rooflens doctor topo.txt smi.xml --model llama-3.1-70b --tp 4")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--topo", multiple=True, metavar="FILE", help="What nvidia-smi topo -m or rocm-smi --showtopo printed.")
 @click.option(

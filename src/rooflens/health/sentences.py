@@ -18,8 +18,8 @@ WHAT: dict[str, str] = {
     "nvlink_uneven": "GPU {gpus}: {links} NVLinks are up, and other devices of this node have {all}",
     "nvlink_none": "GPU {gpus}: no NVLink is shown and {chip} has {all}: the fabric is down, or the table is of topo "
     "-mp, which hides NVLink",
-    "all_sys": "GPU {gpus}: SYS is shown even inside of a NUMA node: the fabric is down, or the table is of topo -mp, "
-    "which hides NVLink",
+    "all_sys": "GPU {gpus}: SYS is shown even inside of a NUMA node: if the chip has NVLink, its fabric is down, or "
+    "the table is of topo -mp, which hides NVLink",
     "hidden": "the table is of topo -mp, which hides NVLink: whether there is any is not known",
     "no_bridge": "GPU {gpus}: {chip} takes an NVLink bridge, and none is shown",
     "nvlink_stranger": "GPU {gpus}: NVLink is shown and {chip} has none: it is another chip",

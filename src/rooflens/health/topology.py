@@ -128,7 +128,7 @@ def _no_fabric(node: Node, chips: Chips, kinds: set[Kind]) -> Iterator[Finding]:
         yield finding("nvlink_none", [gpu], chip=chip.name, all=links(chip), times=times)
     for gpu in bridge:
         yield finding("no_bridge", [gpu], chip=chips[gpu].name)
-    odd = _odd(node) if not missing else []
+    odd = _odd(node) if not missing and any(gpu not in chips for gpu in every) else []
     if odd:
         yield finding("all_sys", odd)
     elif not missing:

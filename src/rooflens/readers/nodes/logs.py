@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rooflens.readers.nodes import smi, tree
 from rooflens.readers.nodes.cells import count
@@ -46,22 +46,20 @@ def plain(text: str) -> Node | None:
 
 def query(text: str) -> Node | None:
     """The first table of --query-gpu with its header; None where the text holds none."""
-    lines = text.splitlines()
+    lines = [line.strip(" \t#>") for line in text.splitlines()]
     first = next((place for place, line in enumerate(lines) if _is_header(line)), None)
     if first is None:
         return None
     rows = [[cell.strip() for cell in row] for row in _table(lines[first:])]
     columns = [_UNIT.sub("", name).lower() for name in rows[0]]
     units = [found[1] if (found := _UNIT.search(name)) else "" for name in rows[0]]
-    gpus, warnings = [], []
-    for place, cells in enumerate(rows[1:]):
+    gpus, warnings, whose = [], [], list[str]()
+    for cells in rows[1:]:
         if len(cells) != len(columns):
             warnings.append(f"a line of the query table has {len(cells)} cells under {len(columns)} names: left out")
             continue
         leaves = [(name, _whole(cell, unit)) for name, cell, unit in zip(columns, cells, units, strict=True)]
-        said = dict(leaves)
-        index = count(said.get("index", ""))
-        gpus.append(smi.gpu(place if index is None else index, leaves))
+        gpus.append(smi.gpu(_index(dict(leaves), whose), leaves))
     driver = next((row[columns.index("driver_version")] for row in rows[1:2] if "driver_version" in columns), None)
     last = {gpu.index: gpu for gpu in gpus}
     if not gpus:
@@ -83,6 +81,26 @@ def _logged(leaves: list[tree.Leaf], kind: str) -> Node:
     less = attached is not None and attached != len(gpus)
     said = (f"the log lists {len(gpus)} of {attached} attached devices: they are numbered as listed",) if less else ()
     return Node(gpus, driver=top.get("driver_version"), attached=attached, held=(kind,), warnings=said)
+
+
+def _index(said: Mapping[str, str], whose: list[str]) -> int:
+    """The device of a line: its index, else by what tells devices apart, else by lines of the same second.
+
+    whose: what has told them apart so far, in order; lines of several seconds are several looks at one device.
+    """
+    index = count(said.get("index", ""))
+    if index is not None:
+        return index
+    own = said.get("uuid") or said.get("gpu_uuid") or said.get("pci.bus_id")
+    if own is None and "timestamp" in said:
+        second = said["timestamp"].partition(".")[0]
+        if whose and whose[-1].partition("#")[0] != second:
+            whose.clear()
+        own = f"{second}#{len(whose)}"
+    own = own or f"#{len(whose)}"
+    if own not in whose:
+        whose.append(own)
+    return whose.index(own)
 
 
 def _is_header(line: str) -> bool:

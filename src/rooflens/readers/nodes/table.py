@@ -36,7 +36,7 @@ def table(text: str) -> Node | None:
     head = HEAD.search(text)
     if head is None:
         return None
-    lines = [line.strip() for line in text[head.start() :].splitlines() if len(line) < 200]
+    lines = [line.strip(" \t#/>") for line in text[head.start() :].splitlines() if len(line) < 200]
     gpus, warnings = list(_devices(lines)), []
     if any((gpu.name or "").endswith("...") for gpu in gpus):
         warnings.append("the table cuts long names off: nvidia-smi -L or -q says them whole")

@@ -21,6 +21,8 @@ _HIDDEN = re.compile(r"topo\s+-mp\b")
 _NO_SUCH = re.compile(
     r"Option -m is missing its value|topo.*not supported|Invalid combination of input arguments.*topo"
 )
+_COLUMN = re.compile(r"CPU\s+Affinity|GPU\s+NUMA\s+ID|NUMA(?:\s+Affinity)?")
+_DISK = re.compile(r"nvme", re.IGNORECASE)
 AFFINITIES = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 MOST_ROWS = 64
 _WINDOW = 3  # lines below a header in which its first row stands
@@ -132,8 +134,8 @@ def _header(line: str) -> tuple[tuple[str, ...], tuple[str, ...], int] | None:
         if word in ("CPU", "NUMA", "GPU") or word in devices:
             break
         devices.append(word)
-    rest = re.findall(r"CPU Affinity|NUMA Affinity|GPU NUMA ID", line)
-    return tuple(devices), tuple(rest), first
+    rest = [" ".join(found[0].split()) for found in _COLUMN.finditer(line)]
+    return tuple(devices), tuple("NUMA Affinity" if name == "NUMA" else name for name in rest), first
 
 
 def _row(
@@ -212,7 +214,7 @@ def _links(paths: Matrix | None, peers: Matrix | None) -> Iterator[Link]:
 def _nics(matrix: Matrix, names: dict[str, str]) -> Iterator[Nic]:
     """Cards by the rows of the devices, since their own rows may be missing."""
     for place, name in enumerate(matrix.devices):
-        if _index(name) is None:
+        if _index(name) is None and not _DISK.match(name):
             rows = ((_index(row), cells) for row, cells, _ in matrix.rows)
             paths = {
                 a: _KINDS.get(cells[place], "unknown") for a, cells in rows if a is not None and len(cells) > place
