@@ -167,7 +167,7 @@ def test_nothing_names_the_computer_it_was_written_on():
 
 def test_what_ci_installs_is_pinned_and_names_no_place_to_get_it_from():
     lines = (ROOT / "requirements" / "ci.txt").read_text(encoding="utf-8").splitlines()
-    pinned = {m[1].lower() for line in lines if (m := re.fullmatch(r"([\w.-]+)==[\w.]+", line))}
+    pinned = {m[1].lower().replace("_", "-") for line in lines if (m := re.fullmatch(r"([\w.-]+)==[\w.]+", line))}
     assert [line for line in lines if not line.startswith("#") and "==" not in line] == []
     project = PROJECT["project"]
     asked = project["dependencies"] + project["optional-dependencies"]["dev"]

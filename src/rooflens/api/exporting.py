@@ -10,6 +10,8 @@ from rooflens.errors import RooflensError
 from rooflens.live.config import Export, Target
 from rooflens.live.exporter import Exporter, Judged, checked
 
+OPTIONS = ("weights", "kv", "tp", "ep", "dp")
+
 
 def exporter(export: Export) -> Exporter:
     """The exporter, not yet started. Raises RooflensError naming the target for a model, machine or token that is none.
@@ -20,8 +22,7 @@ def exporter(export: Export) -> Exporter:
     judges: dict[Any, Judge] = {}
 
     def of(one: Target) -> Judged:
-        options = {name: getattr(one, name) for name in ("weights", "kv") if getattr(one, name) is not None}
-        options |= {name: getattr(one, name) for name in ("tp", "ep", "dp") if getattr(one, name) != 1}
+        options = {name: value for name in OPTIONS if (value := getattr(one, name)) is not None}
         key = (one.model, one.on, *sorted(options.items()))
         if key not in judges:
             try:

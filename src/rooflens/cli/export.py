@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import click
@@ -42,6 +43,7 @@ def command(path: Path, listen: str | None, check: bool, lang: str) -> int:
         if host not in LOOPBACK:
             say(phrase("export.open", lang, where=shown))
         made.start()
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # containers and services end so
         try:
             serving.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rooflens.errors import BadFile
+from rooflens.errors import BadFile, RooflensError
+from rooflens.live.fetch import target as asked_for
 from rooflens.readers.plain_yaml import plain_yaml
 from rooflens.records import decode, quantity, record
 
 MOST_TARGETS = 2000
+LONGEST_NAME = 128
+TIMEOUT_S = (0.05, 60.0)
+SAYS_TIMEOUT = "from 0.05 s to 1 min"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -28,9 +33,9 @@ class Target:
     on: str | None = None
     weights: str | None = None
     kv: str | None = None
-    tp: int = 1
-    ep: int = 1
-    dp: int = 1
+    tp: int | None = None
+    ep: int | None = None
+    dp: int | None = None
     token_env: str | None = None
     token_file: str | None = None
     ca_file: str | None = None
@@ -59,8 +64,7 @@ def config(path: Path) -> Export:
     """The configuration in this file, checked. Raises BadFile with every fault."""
     found = decode(Export, plain_yaml(path), str(path))
     faults = [*_faults(found), *(fault for i, target in enumerate(found.targets) for fault in _of_target(i, target))]
-    labels = [target.label for target in found.targets]
-    faults += [f"targets: two are called {label!r}; give them names" for label in _twice(labels)]
+    faults += [] if faults else [f"targets: two are called {name!r}; give them names" for name in _twice(found.targets)]
     if faults:
         raise BadFile(str(path), faults)
     return found
@@ -75,15 +79,14 @@ def address(listen: str) -> tuple[str, int]:
 
 
 def _faults(found: Export) -> list[str]:
-    faults = []
+    limits = (
+        ("interval_s", found.interval_s, 0.1, 3600, "from 0.1 s to 1 h"),
+        ("timeout_s", found.timeout_s, *TIMEOUT_S, SAYS_TIMEOUT),
+        ("most_bytes", found.most_bytes, 1e3, 1e9, "from 1 kB to 1 GB"),
+    )
+    faults = [f"{name}: {value:g}; {says}" for name, value, low, high, says in limits if not low <= value <= high]
     if not 1 <= len(found.targets) <= MOST_TARGETS:
         faults.append(f"targets: {len(found.targets)} of them; from 1 to {MOST_TARGETS} can be watched")
-    if not 0.1 <= found.interval_s <= 3600:
-        faults.append(f"interval_s: {found.interval_s:g} s; from 0.1 s to 1 h")
-    if not 0.05 <= found.timeout_s <= 60:
-        faults.append(f"timeout_s: {found.timeout_s:g} s; from 0.05 s to 60 s")
-    if not 1e3 <= found.most_bytes <= 1e9:
-        faults.append(f"most_bytes: {found.most_bytes:g} B; from 1 kB to 1 GB")
     try:
         address(found.listen)
     except ValueError as error:
@@ -92,24 +95,35 @@ def _faults(found: Export) -> list[str]:
 
 
 def _of_target(i: int, target: Target) -> list[str]:
-    where, faults = f"targets[{i}]", []
-    for name in ("url", "dcgm"):
-        value = getattr(target, name)
-        if value is not None and (said := _address_fault(value)):
-            faults.append(f"{where}.{name}: {said}")
-    if target.token_env and target.token_file:
-        faults.append(f"{where}: token_env and token_file; one of them")
-    return faults
+    """What is wrong with a target. What may be a secret in a wrong place is not repeated."""
+    faults = [
+        f"{name}: {said}"
+        for name in ("url", "dcgm")
+        if (value := getattr(target, name)) is not None and (said := _address_fault(value))
+    ]
+    if target.token_env is not None and not re.fullmatch(r"[A-Za-z_]\w{0,127}", target.token_env, re.ASCII):
+        faults.append("token_env: is no name of a variable; the token itself does not stand here")
+    if target.token_env is not None and target.token_file is not None:
+        faults.append("token_env and token_file: one of them")
+    if target.timeout_s is not None and not TIMEOUT_S[0] <= target.timeout_s <= TIMEOUT_S[1]:
+        faults.append(f"timeout_s: {target.timeout_s:g}; {SAYS_TIMEOUT}")
+    if target.name is not None and not (0 < len(target.name) <= LONGEST_NAME and target.name.isprintable()):
+        faults.append(f"name: from 1 to {LONGEST_NAME} letters that can be printed")
+    if target.gpus and target.dcgm is None:
+        faults.append("gpus: are those of the page that dcgm names; name one")
+    return [f"targets[{i}].{fault}" for fault in faults]
 
 
 def _address_fault(url: str) -> str | None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        if parts.username is not None or parts.password is not None:
+            return "no password in an address; name its place with token_env or token_file"
+        asked_for(url)
+    except (ValueError, RooflensError):
         return "write http://HOST:PORT/metrics or https://..."
-    if parts.username or parts.password:
-        return "no password in an address; name its place with token_env or token_file"
     return None
 
 
-def _twice(names: list[str]) -> list[str]:
-    return sorted({name for name in names if names.count(name) > 1})
+def _twice(targets: tuple[Target, ...]) -> list[str]:
+    return [name for name, count in sorted(Counter(target.label for target in targets).items()) if count > 1]

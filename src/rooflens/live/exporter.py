@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
+from rooflens import __version__
 from rooflens.errors import RooflensError
 from rooflens.live.config import Export
 from rooflens.live.config import Target as Configured
-from rooflens.live.families import AGREEMENT, BASE, FAMILIES, GPU, agreement, disagreement, label, of_target
+from rooflens.live.families import TARGET, Family, Labelled, disagreement
 from rooflens.live.fetch import Access, target
 from rooflens.live.following import Asking, Following, Seen
-from rooflens.records import record, replace
+from rooflens.live.telling import own, page, told
+from rooflens.records import field, record, replace
+from rooflens.roofline.scraped import Gpu
 from rooflens.telemetry.watch import Target
 
 STALE = 3  # intervals
@@ -26,62 +28,80 @@ Judged = Callable[[Seen], Target]
 
 @record
 class State:
-    """A target as it was last seen. known: the last good one; failures: in a row; late: cycles that began late."""
+    """A target as it was last seen. known: the last good one, `written` as series; late: cycles that were left out.
+
+    devices: why nothing is known of its devices, "" when it is; None: nobody is asked. seen_s: of `known`.
+    """
 
     name: str
     known: Target | None = None
+    written: Mapping[str, str] = field(default_factory=dict)
     failed: str | None = None
+    devices: str | None = None
     seen_s: float | None = None
     took_s: float = 0.0
-    failures: int = 0
+    asked: int = 0
     restarts: int = 0
     late: int = 0
     disagrees: tuple[str, ...] = ()
 
 
 class Followed:
-    """One target and, where it has one, the exporter of its devices."""
+    """One target and, where it has one, the exporter of its devices. That one is never shown the engine's token."""
 
     def __init__(self, configured: Configured, export: Export, judged: Judged) -> None:
         access = _access(configured, export)
+        without = replace(access, token_env=None, token_file=None)
         self._asking, self._following = Asking(target(configured.url), access), Following()
-        self._devices = Asking(target(configured.dcgm), access) if configured.dcgm else None
-        self._gpus, self._judged, self._told = configured.gpus, judged, ""
+        self._devices = Asking(target(configured.dcgm), without) if configured.dcgm else None
+        self._gpus, self._judged, self._engine = configured.gpus, judged, ""
         self.state = State(configured.label)
 
     def once(self) -> None:
         """Asks, and keeps what is known now. Never raises: what goes wrong is part of the state."""
-        began = time.monotonic()
+        began, before = time.monotonic(), self.state
+        before = replace(before, asked=before.asked + 1)
         try:
-            found = self._seen()
-            failed = found.failed
+            found = self._known(before)
         except Exception as error:  # noqa: BLE001 - a thread that dies would tell nobody
-            found, failed = None, f"could not be read: {type(error).__name__}"
-        took_s, before = time.monotonic() - began, self.state
-        if found is None or failed is not None:
-            self.state = replace(before, failed=failed, took_s=took_s, failures=before.failures + 1)
-            return
-        restarts = before.restarts + any(one.rates.restarted for one in found.models)
-        disagrees = tuple(said for one in found.models if (said := disagreement(one, found.gpus)))
-        self.state = replace(
-            before, known=found, failed=None, seen_s=time.monotonic(), took_s=took_s, failures=0, restarts=restarts,
-            disagrees=disagrees,
+            found = replace(before, failed=f"could not be read: {type(error).__name__}")
+        self.state = replace(found, took_s=time.monotonic() - began)
+
+    def _known(self, before: State) -> State:
+        found = self._seen()
+        if found.failed is not None:
+            return replace(before, failed=found.failed)
+        devices, gpus = self._of_devices()
+        found = replace(found, gpus=(*found.gpus, *gpus))
+        return replace(
+            before, known=found, written=told(found, before.name), failed=None, devices=devices,
+            seen_s=time.monotonic(), restarts=before.restarts + any(one.rates.restarted for one in found.models),
+            disagrees=tuple(said for one in found.models if (said := disagreement(one, gpus))),
         )  # fmt: skip
 
     def _seen(self) -> Target:
         seen = self._following.see(self._asking.page())
         engine = seen.scrape.engine if seen.scrape is not None else ""
-        if engine and engine != "dcgm" and (self._told != engine or any(one.restarted for one in seen.rates)):
-            self._told = engine
+        if engine and engine != "dcgm" and (self._engine != engine or any(one.restarted for one in seen.rates)):
+            self._engine = engine
             self._following.hear(self._asking.about(engine))
-        found = self._judged(seen)
-        return found if self._devices is None or found.failed else replace(found, gpus=self._of_devices())
+        return self._judged(seen)
 
-    def _of_devices(self) -> tuple[Any, ...]:
-        """The GPUs of this engine, by the exporter beside it; none where that does not answer."""
-        scrape = Following().see(self._devices.page()).scrape if self._devices is not None else None
-        found = scrape.gpus if scrape is not None else ()
-        return tuple(gpu for gpu in found if not self._gpus or gpu.id in {str(number) for number in self._gpus})
+    def _of_devices(self) -> tuple[str | None, tuple[Gpu, ...]]:
+        """The GPUs of this engine, by the exporter beside it, behind the reason why there are none."""
+        if self._devices is None:
+            return None, ()
+        seen = Following().see(self._devices.page())
+        if seen.scrape is None:
+            return seen.failed, ()
+        found = tuple(gpu for gpu in seen.scrape.gpus if not self._gpus or _number(gpu) in self._gpus)
+        return "" if found else f"{seen.url} tells of none of the GPUs {', '.join(map(str, self._gpus))}", found
+
+
+def _number(gpu: Gpu) -> int | None:
+    """Its number on its host, as DCGM counts; of a slice, that of the whole."""
+    said = gpu.id.removeprefix(f"{gpu.host}/").partition("/")[0]
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 9 else None
 
 
 class Exporter:
@@ -105,6 +125,11 @@ class Exporter:
         """Ends it; threads that wait for an answer end with their time limit."""
         self._stop.set()
 
+    def once(self) -> None:
+        """Every target once, one after another."""
+        for one in self._followed:
+            one.once()
+
     def states(self) -> list[State]:
         """Every target as it was last seen."""
         return [one.state for one in self._followed]
@@ -122,31 +147,17 @@ class Exporter:
 
     # --- as Prometheus reads it
 
-    def collect(self) -> Iterator[Any]:
-        """Every family, for prometheus_client."""
-        from prometheus_client.core import GaugeMetricFamily
-
+    def page(self) -> str:
+        """Every family with its definition, and every target that is known now."""
         states = self.states()
-        fresh = [state for state in states if self._is_fresh(state)]
-        yield from _of_exporter(states, fresh)
-        made = {one.name: GaugeMetricFamily(one.name, one.help, labels=[*BASE, *one.labels]) for one in FAMILIES}
-        for state in fresh:
-            for family, base, (own, value) in of_target(_known(state), state.name):
-                made[family.name].add_metric([*base, *own], value)
-        yield from made.values()
-        yield from _of_devices(fresh)
+        fresh = [self._is_fresh(state) for state in states]
+        known = [state.written for state, is_fresh in zip(states, fresh, strict=True) if is_fresh]
+        named = [((state.name,), (state, is_fresh)) for state, is_fresh in zip(states, fresh, strict=True)]
+        itself = (line for family in OWN for line in own(family, named))
+        return page(known, (*own(BUILD, [((), __version__)]), *itself))
 
     def _is_fresh(self, state: State) -> bool:
-        return (
-            state.known is not None
-            and state.seen_s is not None
-            and time.monotonic() - state.seen_s <= STALE * self.interval_s + state.took_s
-        )
-
-
-def _known(state: State) -> Target:
-    assert state.known is not None  # noqa: S101 - of fresh states
-    return state.known
+        return state.seen_s is not None and time.monotonic() - state.seen_s <= STALE * self.interval_s + state.took_s
 
 
 def _access(configured: Configured, export: Export) -> Access:
@@ -156,49 +167,30 @@ def _access(configured: Configured, export: Export) -> Access:
     )  # fmt: skip
 
 
-def _of_exporter(states: Sequence[State], fresh: Sequence[State]) -> Iterator[Any]:
-    """How the exporter itself is doing: blind on which targets, and why."""
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+def _own(name: str, says: str, value: Callable[[State, bool], float | None]) -> Family:
+    """A metric of the exporter itself, by a target's state and whether that is fresh."""
 
-    from rooflens import __version__
+    def samples(of: tuple[State, bool]) -> Iterator[Labelled]:
+        found = value(*of)
+        if found is not None:
+            yield (), float(found)
 
-    yield InfoMetricFamily("rooflens_build", "The version of rooflens.", value={"version": __version__})
-    up = GaugeMetricFamily("rooflens_up", "1 when the last page of the target was read.", labels=["target"])
-    took = GaugeMetricFamily("rooflens_page_seconds", "Time that its last page took.", labels=["target"])
-    late = CounterMetricFamily("rooflens_late_cycles", "Cycles that a target's own slowness cost.", labels=["target"])
-    again = CounterMetricFamily("rooflens_engine_restarts", "Restarts seen in its counters.", labels=["target"])
-    alive = {id(state) for state in fresh}
-    for state in states:
-        up.add_metric([state.name], float(state.failed is None and id(state) in alive))
-        took.add_metric([state.name], state.took_s)
-        late.add_metric([state.name], state.late)
-        again.add_metric([state.name], state.restarts)
-    yield from (up, took, late, again)
+    return Family(name, says, TARGET, samples)
 
 
-def _of_devices(fresh: Iterable[State]) -> Iterator[Any]:
-    """The devices that DCGM tells of, and whether what the model needs agrees with what moved."""
-    from prometheus_client.core import GaugeMetricFamily
-
-    families = [GaugeMetricFamily(name, says, labels=["target", "gpu"]) for name, says, _ in GPU]
-    slowed = GaugeMetricFamily(
-        "rooflens_gpu_throttled_seconds", "Seconds held back since the driver started, by reason (DCGM).",
-        labels=["target", "gpu", "reason"],
-    )  # fmt: skip
-    agree = GaugeMetricFamily(*AGREEMENT, labels=list(BASE))
-    for state in fresh:
-        known = _known(state)
-        for gpu in known.gpus:
-            for family, (_, _, value) in zip(families, GPU, strict=True):
-                if (found := value(gpu)) is not None:
-                    family.add_metric([state.name, label(gpu.id)], float(found))
-            for reason, seconds in gpu.throttled_s.items():
-                slowed.add_metric([state.name, label(gpu.id), label(reason)], float(seconds))
-        for reading in known.models:
-            ratio = agreement(reading, known.gpus)
-            if ratio is not None:
-                agree.add_metric([state.name, label(known.engine), label(reading.rates.model)], ratio)
-    yield from (*families, slowed, agree)
+BUILD = Family(
+    "rooflens_build_info", "1; the version of rooflens.", ("version",), lambda version: iter((((version,), 1.0),))
+)
+OWN: tuple[Family, ...] = (
+    _own("rooflens_up", "1 when the last page of the target was read; 0: blind, and /status says why.",
+         lambda state, fresh: state.failed is None and fresh),
+    _own("rooflens_devices_up", "1 when the last page of the exporter of its devices was read.",
+         lambda state, fresh: None if state.devices is None else not state.devices and fresh),
+    _own("rooflens_page_seconds", "Time that its last page took, its reading included.",
+         lambda state, _: state.took_s if state.asked else None),
+    _own("rooflens_late_cycles_total", "Cycles that a target's own slowness cost.", lambda state, _: state.late),
+    _own("rooflens_engine_restarts_total", "Restarts seen in its counters.", lambda state, _: state.restarts),
+)  # fmt: skip
 
 
 def checked(export: Export) -> None:

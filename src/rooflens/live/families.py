@@ -6,26 +6,36 @@ Base units, ratios 0 to 1. What is not known has no sample: 0 is a figure like a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rooflens.records import record
 from rooflens.roofline.scraped import Gpu
 from rooflens.telemetry.record import Rates, Reading, Roof, Spread
-from rooflens.telemetry.watch import Target
 
 Labelled = tuple[tuple[str, ...], float]
 LONGEST_LABEL = 128
+TARGET = ("target",)
+DEVICE = (*TARGET, "gpu")
 QUANTILES = {0.5: "p50", 0.95: "p95", 0.99: "p99"}
-BASE = ("target", "engine", "model")
+BASE = (*TARGET, "engine", "model")
 
 
 @record
 class Family:
-    """One metric. labels: beside those of every series. of: its samples by those labels."""
+    """One metric. labels: of its series; those that say of whom it tells, as BASE, are first.
+
+    of: what it tells of a reading, a device or a target: values of its further labels, and the figure.
+    """
 
     name: str
     help: str
     labels: tuple[str, ...]
-    of: Callable[[Reading], Iterator[Labelled]]
+    of: Callable[[Any], Iterator[Labelled]]
+
+    @property
+    def kind(self) -> str:
+        """As Prometheus calls it."""
+        return "counter" if self.name.endswith("_total") else "gauge"
 
 
 def plain(name: str, says: str, value: Callable[[Rates], float | None]) -> Family:
@@ -36,7 +46,7 @@ def plain(name: str, says: str, value: Callable[[Rates], float | None]) -> Famil
         if found is not None:
             yield (), float(found)
 
-    return Family(name, says, (), samples)
+    return Family(name, says, BASE, samples)
 
 
 def roofed(
@@ -48,7 +58,7 @@ def roofed(
         if reading.roof is not None:
             yield from ((key, float(value)) for key, value in values(reading.roof).items() if value is not None)
 
-    return Family(name, says, labels, samples)
+    return Family(name, says, (*BASE, *labels), samples)
 
 
 def spread(name: str, says: str, of: Callable[[Rates], Spread | None]) -> Family:
@@ -64,7 +74,23 @@ def spread(name: str, says: str, of: Callable[[Rates], Spread | None]) -> Family
             if one.at_s is not None:
                 yield (QUANTILES.get(one.share, f"{one.share:g}"),), one.at_s
 
-    return Family(name, says, ("stat",), samples)
+    return Family(name, says, (*BASE, "stat"), samples)
+
+
+def device(name: str, says: str, value: Callable[[Gpu], float | None]) -> Family:
+    """A figure of one device."""
+
+    def samples(gpu: Gpu) -> Iterator[Labelled]:
+        found = value(gpu)
+        if found is not None:
+            yield (), float(found)
+
+    return Family(name, says, DEVICE, samples)
+
+
+def several(name: str, says: str, label: str, values: Callable[[Gpu], Mapping[str, float]]) -> Family:
+    """Figures of one device by a label."""
+    return Family(name, says, (*DEVICE, label), lambda gpu: (((key,), float(v)) for key, v in values(gpu).items()))
 
 
 def _ratios(roof: Roof, which: str) -> dict[tuple[str, ...], float | None]:
@@ -130,26 +156,38 @@ FAMILIES: tuple[Family, ...] = (
            lambda roof: {(): roof.gap}),
     roofed("rooflens_engine_estimate_ratio", "The engine's own estimate of bytes read over those counted here.", (),
            lambda roof: {(): roof.estimated_over_ours}),
+    roofed("rooflens_devices", "Devices that serve the model, all replicas together.", (),
+           lambda roof: {(): float(roof.devices)}),
+    roofed("rooflens_roofs_info", "1; whose roofs ratios are of, and as which model bytes and FLOPs are counted.",
+           ("machine", "counted_as"), lambda roof: {(roof.machine, roof.model): 1.0}),
     roofed("rooflens_state", "1 for what the engine is doing now.", ("state",), lambda roof: {(roof.state,): 1.0}),
     roofed("rooflens_regime", "1 for what binds its steps now.", ("regime",),
            lambda roof: {} if roof.regime is None else {(roof.regime,): 1.0}),
 )  # fmt: skip
-GPU: tuple[tuple[str, str, Callable[[Gpu], float | None]], ...] = (
-    ("rooflens_gpu_dram_active_ratio", "Share of cycles in which the memory interface moved data (DCGM).",
-     lambda g: g.dram_active),
-    ("rooflens_gpu_tensor_active_ratio", "Share of cycles in which the matrix units were busy (DCGM).",
-     lambda g: g.tensor_active),
-    ("rooflens_gpu_kernel_present_ratio", "Share of time in which any kernel was there: no measure of efficiency.",
-     lambda g: g.utilisation),
-    ("rooflens_gpu_power_watts", "Power drawn.", lambda g: g.power_w),
-    ("rooflens_gpu_temperature_celsius", "Temperature of the device.", lambda g: g.temperature_c),
-    ("rooflens_gpu_clock_hertz", "Clock of the multiprocessors.", lambda g: g.clock_hz),
-    ("rooflens_gpu_memory_used_bytes", "Memory in use.", lambda g: g.memory_used_bytes),
+DEVICES: tuple[Family, ...] = (
+    device("rooflens_gpu_dram_active_ratio", "Share of cycles in which the memory interface moved data (DCGM).",
+           lambda g: g.dram_active),
+    device("rooflens_gpu_tensor_active_ratio", "Share of cycles in which the matrix units were busy (DCGM).",
+           lambda g: g.tensor_active),
+    device("rooflens_gpu_kernel_present_ratio",
+           "Share of time in which any kernel was there: no measure of efficiency.", lambda g: g.utilisation),
+    device("rooflens_gpu_power_watts", "Power drawn.", lambda g: g.power_w),
+    device("rooflens_gpu_temperature_celsius", "Temperature of the device.", lambda g: g.temperature_c),
+    device("rooflens_gpu_clock_hertz", "Clock of the multiprocessors.", lambda g: g.clock_hz),
+    device("rooflens_gpu_memory_used_bytes", "Memory in use.", lambda g: g.memory_used_bytes),
+    several("rooflens_gpu_throttled_seconds_total", "Seconds held back since the driver started, by reason (DCGM).",
+            "reason", lambda g: g.throttled_s),
+    several("rooflens_gpu_link_errors_total", "Errors and repetitions on PCIe and NVLink since the driver started.",
+            "kind", lambda g: {kind: count for kind, count in g.errors.items() if kind != "last_xid"}),
+    device("rooflens_gpu_last_xid", "Number of the driver's last error report (XID); 0: none.",
+           lambda g: g.errors.get("last_xid")),
 )  # fmt: skip
-AGREEMENT = (
+AGREEMENT = Family(
     "rooflens_model_over_dram_bytes_ratio",
-    "Bytes that the model must move over those that the memory interface moved (DRAM active x read roof).",
-)
+    "Bytes that the model must move over those that the memory interface moved (DRAM active x read roof): far from 1, "
+    "the two tell different things, and /status says what that may mean.",
+    BASE, lambda of: iter(() if of is None else (((), of),)),
+)  # fmt: skip
 NEAR = (0.67, 1.5)  # of that ratio: agreement
 
 
@@ -177,12 +215,3 @@ def disagreement(reading: Reading, gpus: Sequence[Gpu]) -> str | None:
     else:
         why = "these are other GPUs than the engine's, or model, format or devices are not as configured"
     return f"the model needs {ratio:.2g} times the bytes that the memory interface moved: {why}"
-
-
-def of_target(target: Target, name: str) -> Iterator[tuple[Family, tuple[str, ...], Labelled]]:
-    """Every sample of a target: its family, the labels of every series, its own labels and value."""
-    for reading in target.models:
-        base = (name, label(target.engine), label(reading.rates.model))
-        for family in FAMILIES:
-            for own, value in family.of(reading):
-                yield family, base, (tuple(label(text) for text in own), value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -12,14 +13,15 @@ from rooflens.artefacts import reason
 from rooflens.errors import RooflensError
 from rooflens.live.config import address
 from rooflens.live.exporter import Exporter, State
+from rooflens.live.telling import CONTENT_TYPE
 from rooflens.records import encode
 
 LONGEST_REQUEST_S = 5.0
-MOST_AT_ONCE = 16
+MOST_AT_ONCE = 64
 
 
 class _Server(ThreadingHTTPServer):
-    """At most so many answers at once; what comes beyond waits in the queue of the system."""
+    """At most so many answers at once, each with its time limit: who asks and dawdles keeps nobody else from asking."""
 
     daemon_threads = True
     request_queue_size = 32
@@ -27,20 +29,28 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, where: tuple[str, int], exporter: Exporter) -> None:
         self.address_family = socket.AF_INET6 if ":" in where[0] else socket.AF_INET
         self.exporter = exporter
-        self._room = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._open: dict[Any, float] = {}
         super().__init__(where, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """In a thread of its own, once there is room."""
-        self._room.acquire()
+        """In a thread of its own, when there is room."""
+        if len(self._open) >= MOST_AT_ONCE:
+            self.shutdown_request(request)
+            return
+        self._open[request] = time.monotonic()
         super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
+    def shutdown_request(self, request: Any) -> None:
         """Gives the room back."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
+        self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Ends what takes too long; called again and again while it serves."""
+        for request, began in list(self._open.items()):
+            if time.monotonic() - began > LONGEST_REQUEST_S:
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Who hung up is no news."""
@@ -55,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
         """One of three pages."""
         path = self.path.partition("?")[0]
         if path == "/metrics":
-            self._answer(200, *metrics(self.server.exporter))
+            self._answer(200, self.server.exporter.page().encode(), CONTENT_TYPE)
         elif path == "/status":
             states = [status(state) for state in self.server.exporter.states()]
             self._answer(200, json.dumps({"targets": states}, allow_nan=False).encode(), "application/json")
@@ -76,22 +86,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing of a request goes into a log."""
 
 
-def metrics(exporter: Exporter) -> tuple[bytes, str]:
-    """The page that Prometheus scrapes, and its type."""
-    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(exporter)
-    return generate_latest(registry), CONTENT_TYPE_LATEST
-
-
 def status(state: State) -> dict[str, Any]:
     """A target with its sentences: why it fails, what is missing, what disagrees."""
     known = state.known
     found: dict[str, Any] = {"target": state.name, "up": state.failed is None and known is not None}
     found |= {"failed": state.failed} if state.failed else {}
+    found |= {"devices_failed": state.devices} if state.devices else {}
     if known is not None:
-        found |= {"engine": known.engine, "models": encode(known.models), "notes": list(known.notes)}
+        try:
+            found |= {"engine": known.engine, "models": encode(known.models), "notes": list(known.notes)}
+        except RooflensError as why:  # figures of one that are none keep nobody from reading of the others
+            found |= {"failed": str(why)}
     return found | ({"disagrees": list(state.disagrees)} if state.disagrees else {})
 
 

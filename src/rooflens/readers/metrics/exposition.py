@@ -16,6 +16,8 @@ MOST_SAMPLES = 100_000
 MOST_LABELS = 64
 LONGEST_LINE = 16_384
 LONGEST_KEPT = 512  # a line with labels that are remembered from page to page
+MOST_KEPT = 32_768  # of them: 200 pages of engines
+MOST_LABELS_KEPT = 16
 MOST_UNWANTED = 1024  # names that are passed over at first sight
 MOST_FAULTS = 8
 MILLIS_ABOVE = 1e11  # a timestamp above is in milliseconds (Prometheus), below in seconds (OpenMetrics)
@@ -74,11 +76,15 @@ class _Reading:
 
     def usual(self, line: str) -> bool:
         """Keeps a sample of the plainest kind, name{labels} value, as nearly all are; False: it is of another."""
-        if len(line) > LONGEST_KEPT or "#" in line:
+        if len(line) > LONGEST_KEPT or "#" in line or line.count('="') > MOST_LABELS_KEPT:
             return False
         front, _, figure = line.rpartition("} ")
-        site, value = _site(front), _number(figure)
-        if site is None or value is None:
+        site = _site(front)
+        if site is None or "_" in figure:
+            return False
+        try:
+            value = float(figure)
+        except ValueError:
             return False
         name, labels = site
         known = self.series.setdefault(name, {})
@@ -126,7 +132,8 @@ def _number(text: str) -> float | None:
 
 def _labels(text: str) -> Labels | None:
     """Pairs sorted by name; a name in quotation marks alone is the sample's, kept under "". None: no labels."""
-    return _kept(text) if len(text) <= LONGEST_KEPT else _read(text)
+    few = len(text) <= LONGEST_KEPT and text.count('="') <= MOST_LABELS_KEPT
+    return _kept(text) if few else _read(text)
 
 
 def _read(text: str) -> Labels | None:
@@ -148,10 +155,10 @@ def _read(text: str) -> Labels | None:
     return tuple(sorted(found.items()))
 
 
-_kept = lru_cache(maxsize=65_536)(_read)
+_kept = lru_cache(maxsize=MOST_KEPT)(_read)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=MOST_KEPT)
 def _site(front: str) -> tuple[str, Labels] | None:
     """Name and labels of `name{labels`: pages tell the same ones again and again. None: not of the plainest kind."""
     name, _, text = front.partition("{")

@@ -25,8 +25,7 @@ def scrape(text: str, at_s: float, where: str = "the page") -> Scrape:
 
     Raises NothingKnown for a page on which no known engine tells anything: it is no scrape of zeros.
     """
-    kinds = [table for table in TABLES if table.prefix in text]
-    for table in kinds:
+    for table in (one for one in TABLES if one.prefix in text):
         page = parse(text, WANTED[table.engine])
         found = served(table, page)
         if found:
