@@ -15,7 +15,7 @@ from rooflens.accounting.comparing import compared
 from rooflens.accounting.kernels import judged
 from rooflens.accounting.layers import stretches
 from rooflens.accounting.run import account
-from rooflens.api.profiles import compare, observed
+from rooflens.api.profiles import compare, observed, there
 from rooflens.errors import RooflensError
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling, Machine
@@ -80,6 +80,51 @@ def test_accumulation_in_16_bit_and_sparsity_have_their_own_roofs():
     assert (narrow.roof, narrow.share_of_roof) == ("compute/matrix/fp16_acc16", pytest.approx(0.5))
     sparse = under(Kernel("spmma", time_s=10e-6, flops={"bf16": 1e9}, sparse=True))
     assert sparse.share_of_roof == pytest.approx(0.5)
+
+
+def test_what_is_attainable_is_the_achieved_rate_over_the_share_of_the_roof():
+    # 2:4 sparse: 1e9 dense FLOP ask 5 of 10 us, so 200 TFLOP/s could be reached
+    sparse = under(Kernel("spmma", time_s=10e-6, flops={"bf16": 1e9}, sparse=True))
+    assert sparse.attainable_flops_per_s == pytest.approx(200e12)
+    # 1e9 / 100e12 = 10 us on matrix units, 5e7 / 10e12 = 5 us beside it on vector units
+    both = under(Kernel("fused", time_s=20e-6, flops={"bf16": 1e9}, vector_flops={"fp32": 5e7}))
+    assert both.attainable_flops_per_s == pytest.approx(1.05e9 / 10e-6)
+    assert both.share_of_peak == pytest.approx(10 / 20)
+    for one in (sparse, both):
+        assert one.flops_per_s == pytest.approx(one.share_of_roof * one.attainable_flops_per_s)
+
+
+def test_each_math_is_set_over_its_own_peak():
+    # 1e9 / 100e12 = 10 us of fp16 and 1e9 / 100e12 = 10 us of bf16 on the same units
+    found = under(Kernel("mixed", time_s=40e-6, flops={"fp16": 1e9, "bf16": 1e9}))
+    assert found.share_of_peak == found.mfu == pytest.approx(20 / 40)
+
+
+def test_the_mfu_of_a_run_is_of_the_stated_peak_whatever_the_clock():
+    # half of the stated clock: 20 of 25 us at that clock, 10 of 25 at the peak of the machine
+    slow = Kernel("gemm", time_s=25e-6, flops={"bf16": 1e9}, bytes=1e6, clock_hz=1e9, peaks={"memory": 0.5e12})
+    found = account(Observed("w", "ncu-csv", kernels=(slow,)), TOY)
+    assert (found.kernels[0].share_of_peak, found.kernels[0].mfu) == (pytest.approx(20 / 25), pytest.approx(10 / 25))
+    assert (found.mfu, found.mbu) == (pytest.approx(10 / 25), pytest.approx(1e6 / 25e-6 / 1e12))
+
+
+def test_far_below_the_one_roof_that_is_known_nobody_knows_the_regime():
+    slow = Kernel("gemm", time_s=40e-6, bytes=3e6, family="gemm")  # 3 us at the slope, and FLOPs that nobody counted
+    assert under(slow).regime is None
+    assert under(replace(slow, flops={"fp8": 1e9})).regime is None  # of a math that the toy has no rate of
+    assert under(replace(slow, time_s=4e-6)).regime == "memory"  # near to it, it binds
+    assert under(replace(slow, flops={"bf16": 1e8})).regime == "below-roof"
+    assert under(replace(slow, shares={"compute": 0.1, "memory": 0.2})).regime == "below-roof"  # ncu looked at both
+
+
+def test_bytes_that_were_read_and_written_are_no_more_than_all_of_them():
+    odd = Kernel("copy", time_s=4e-6, bytes=2e6, read_bytes=1.5e6, write_bytes=1.5e6, flops={})
+    assert under(odd).floor_s == pytest.approx(2e6 / 1e12)
+
+
+def test_a_row_of_no_calls_is_no_crash():
+    found = under(Kernel("k", calls=0, time_s=1e-6, bytes=1e9, flops={}))
+    assert "another machine" in found.findings[0]
 
 
 def test_each_vector_format_has_its_own_roof():
@@ -338,6 +383,41 @@ def test_a_run_compared_with_itself_has_not_moved():
     assert (found.speedup, set(found.attribution_s.values())) == (1.0, {0.0})
 
 
+TIMES = st.lists(st.sampled_from([1e-6, 1.04e-6, 1.06e-6, 2e-6]), max_size=5)
+
+
+@given(TIMES, TIMES, st.sampled_from([0.0, 0.05, 0.5]))
+def test_a_comparison_the_other_way_round_says_the_same(before, after, tolerance):
+    runs = [
+        account(
+            Observed(where, "nsys-stats", kernels=tuple(Kernel(f"k{i}", time_s=t) for i, t in enumerate(took))), TOY
+        )
+        for where, took in (("a", before), ("b", after))
+    ]
+    ahead, back = compared(*runs, tolerance), compared(*reversed(runs), tolerance)
+    turned = {"faster": "slower", "slower": "faster", "gone": "new", "new": "gone", "same": "same"}
+    assert {k.name: (k.outcome, k.difference_s) for k in ahead.kernels} == {
+        k.name: (turned[k.outcome], -k.difference_s) for k in back.kernels
+    }
+    assert sum(k.difference_s for k in ahead.kernels) == pytest.approx(ahead.after_s - ahead.before_s, abs=1e-12)
+
+
+def test_a_run_that_took_no_time_has_no_speed_up():
+    took, none = (Observed("w", "x", kernels=(Kernel("k", time_s=t),)) for t in (1e-6, None))
+    assert compared(account(took, TOY), account(none, TOY)).speedup is None
+
+
+@pytest.mark.parametrize("tolerance", [float("nan"), -0.1, 2, "a lot"])
+def test_a_tolerance_is_a_share(tolerance):
+    with pytest.raises(RooflensError, match="expected a share between 0 and 1"):
+        compare(TRACE, TRACE, tolerance=tolerance)
+
+
+def test_runs_of_other_numbers_of_steps_are_asked_about_with_or_without_a_timeline():
+    one, three = (account(Observed("w", "x", kernels=(Kernel("k", n, n * 1e-6),)), TOY) for n in (1, 3))
+    assert "1 launches before and 3 after: are both of the same number of steps?" in compared(one, three).notes
+
+
 @given(st.integers(2, 6), st.integers(3, 9), st.integers(0, 4), st.integers(1, 3))
 def test_layers_are_found_wherever_they_stand(layers, each, around, steps):
     head = [f"h{i}" for i in range(around)]
@@ -376,7 +456,10 @@ def test_a_gate_for_ci_exits_1_under_its_limit(cli):
         (("nowhere.json",), "nowhere.json"),
         ((str(COUNTERS), "--on", "h300"), "unknown accelerator 'h300'"),
         ((str(TRACE), "--fail-below", "speed=1"), "unknown ratio 'speed'"),
-        ((str(TRACE), "--fail-below", "mbu"), "unknown ratio 'mbu'"),
+        ((str(TRACE), "--fail-below", "mbu"), "write a ratio between 0 and 1.5, as mbu=0.6"),
+        ((str(TRACE), "--fail-below", "mbu:x"), "mbu is of the whole run"),
+        (("compare", str(TRACE), str(TRACE), "--batch", "4"), "the rest is of one run"),
+        (("compare", str(TRACE), str(TRACE), "--weights", "fp8"), "the rest is of one run"),
         ((str(TRACE), "--fail-below", "share_of_roof=0.5"), "name a kernel"),
         ((str(TRACE), "--fail-below", "mbu:x=0.5"), "mbu is of the whole run"),
         ((str(TRACE), "--fail-below", "mbu=60"), "write a ratio between 0 and 1.5"),
@@ -405,6 +488,63 @@ def test_a_file_that_names_no_device_asks_for_one(tmp_path):
 def test_a_file_of_another_chip_than_the_roofs_says_so():
     found = kernels(TRACE, "a100-sxm4-80gb")
     assert "the file is of H200 SXM 141GB, the roofs are those of A100 SXM4 80GB" in found.notes
+
+
+def test_a_machine_that_was_measured_on_such_a_chip_is_no_other_chip():
+    assert not any("the file is of" in note for note in kernels(TRACE, "measured:h200-sxm-141gb").notes)
+
+
+def test_a_name_that_begins_another_is_another_chip(tmp_path):
+    (tmp_path / "t.json").write_text(trace(kernel("k", 0, 5), deviceProperties=[{"id": 0, "name": "NVIDIA L4"}]))
+    assert "the file is of L4, the roofs are those of L40S" in kernels(tmp_path / "t.json", "l40s").notes
+
+
+def test_one_die_of_a_card_of_two_has_the_roofs_of_one(tmp_path):
+    die = {"id": 0, "name": "AMD Instinct MI250X", "totalGlobalMem": 68702699520}
+    (tmp_path / "t.json").write_text(trace(kernel("k", 0, 5), deviceProperties=[die]))
+    found = there(observed(tmp_path / "t.json"), None)
+    assert found.memory().value == pytest.approx(1638.4e9, rel=1e-3)  # of the 3276.8 GB/s of the card
+    assert "the file is of" not in "".join(kernels(tmp_path / "t.json").notes)
+    assert any("one of 2 devices" in note for note in kernels(tmp_path / "t.json", "mi250x-128gb").notes)
+
+
+def test_a_slice_of_a_chip_never_gets_the_roofs_of_the_whole(tmp_path):
+    part = {"id": 0, "name": "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "totalGlobalMem": 10.2e9}
+    for properties in (part, {**part, "name": "NVIDIA H100 80GB HBM3"}):
+        (tmp_path / "t.json").write_text(trace(kernel("k", 0, 5), deviceProperties=[properties]))
+        with pytest.raises(RooflensError, match="say whose roofs apply with --on MACHINE"):
+            kernels(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize("what", [None, 3, b"x"])
+def test_what_is_no_path_and_no_machine_is_refused_in_a_sentence(what):
+    with pytest.raises(RooflensError, match="expected the path of a file"):
+        kernels(what)
+    if what is not None:
+        with pytest.raises(RooflensError, match="expected the name of a machine"):
+            kernels(TRACE, what)
+
+
+def test_a_step_needs_a_model_and_a_name_that_is_known():
+    with pytest.raises(RooflensError, match="batch says what step a model ran; name the model"):
+        kernels(TRACE, batch=4)
+    with pytest.raises(RooflensError, match="unknown argument 'bacth'; did you mean 'batch'"):
+        kernels(TRACE, model="llama-3.1-8b", bacth=4)
+
+
+def test_copies_without_kernels_are_said_to_be_copies(tmp_path):
+    sizes = "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n"
+    (tmp_path / "s.csv").write_text(sizes + "24.000,3,8.0,8.0,8.0,8.0,0.0,[CUDA memcpy Host-to-Device]\n")
+    with pytest.raises(RooflensError, match=r"no kernels are in it; it holds copies alone: 3 HtoD of 24 MB"):
+        kernels(tmp_path / "s.csv", H200)
+
+
+def test_a_run_of_collectives_alone_has_no_share_of_known_work():
+    talk = Collective("all_reduce", message_bytes=1e6, ranks=2, bus_factor=1.0)
+    found = account(
+        Observed("w", "x", kernels=(Kernel("nccl", time_s=2e-5, collective=talk, family="collective"),)), TOY
+    )
+    assert (found.known_share, found.attribution_s.collectives) == (None, 2e-5)
 
 
 def test_a_device_that_the_catalogue_does_not_know_asks_for_a_machine(tmp_path):

@@ -16,6 +16,7 @@ from rooflens.units import percent
 
 SCHEMA = "rooflens/kernels-compare/1"
 TOLERANCE = 0.05  # of a kernel's time: single runs of a profiler differ by that without a cause
+STEPS_APART = 1.5  # times the kernels: the runs may be of other numbers of steps
 
 Outcome = Literal["same", "faster", "slower", "replaced", "gone", "new"]
 
@@ -65,7 +66,9 @@ class Moved:
 class Comparison:
     """Two runs. before_s, after_s: spans where both files have a timeline, else kernels added up (`basis` says which).
 
-    kernels: the largest differences first. attribution_s: after - before, part by part, where both know it.
+    speedup = before_s / after_s, absent where the run after took no time. tolerance: two times that differ by less than
+    this share of the longer are the same, whichever came first. kernels: the largest differences first. attribution_s:
+    after - before, part by part, where both know it.
     """
 
     _repr_html_ = html
@@ -76,10 +79,10 @@ class Comparison:
     basis: Literal["span", "kernels"]
     before_s: float
     after_s: float
-    speedup: float
     attribution_s: Mapping[str, float]
     kernels: tuple[Moved, ...]
     tolerance: float
+    speedup: float | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -97,7 +100,7 @@ def compared(before: Account, after: Account, tolerance: float = TOLERANCE) -> C
         basis="span" if spans else "kernels",
         before_s=before_s,
         after_s=after_s,
-        speedup=before_s / after_s if after_s else 0.0,
+        speedup=before_s / after_s if after_s else None,
         attribution_s=_attributed(before.attribution_s, after.attribution_s),
         kernels=tuple(moved),
         tolerance=tolerance,
@@ -179,56 +182,57 @@ def _matched(
 
 
 def _pair(old: Summed, new: Summed, tolerance: float) -> Moved:
-    near = abs(new.time_s - old.time_s) <= tolerance * old.time_s
+    near = not _apart(new.time_s, old.time_s, tolerance)
     other = old.name != new.name
     outcome: Outcome = "replaced" if other else "same" if near else "faster" if new.time_s < old.time_s else "slower"
     return Moved(
         new.name, outcome, new.time_s - old.time_s, old.time_s, new.time_s, old.calls, new.calls,
         old.share_of_roof, new.share_of_roof, old.name if other else None, new.operator or old.operator,
-        tuple(_why(old, new, near=near)),
+        tuple(_why(old, new, tolerance)),
     )  # fmt: skip
 
 
-def _why(old: Summed, new: Summed, *, near: bool) -> Iterator[str]:
+def _why(old: Summed, new: Summed, tolerance: float) -> Iterator[str]:
     """What changed about a kernel, the countable first; nothing where its time did not move."""
     if old.name != new.name:
         yield f"another kernel took the place of {old.name[:80]}"
-    elif near:
+    elif not _apart(new.time_s, old.time_s, tolerance):
         return
     if old.calls != new.calls:
         yield f"{old.calls} calls became {new.calls}"
     if old.dtype != new.dtype and None not in (old.dtype, new.dtype):
         yield f"its math went from {old.dtype} to {new.dtype}"
-    yield from _why_work(old, new)
-    yield from _why_pace(old, new)
+    yield from _why_work(old, new, tolerance)
+    yield from _why_pace(old, new, tolerance)
 
 
-def _why_work(old: Summed, new: Summed) -> Iterator[str]:
+def _why_work(old: Summed, new: Summed, tolerance: float) -> Iterator[str]:
     """Whether it does more or less."""
     for what in ("flops", "bytes"):
         before, after = _each(old, what), _each(new, what)
-        if before and after and _apart(after, before):
+        if before and after and _apart(after, before, tolerance):
             yield f"{after / before:.3g} times the {what} a call"
     if old.shapes and new.shapes and old.shapes != new.shapes:
         yield "its shapes are others"
 
 
-def _why_pace(old: Summed, new: Summed) -> Iterator[str]:
+def _why_pace(old: Summed, new: Summed, tolerance: float) -> Iterator[str]:
     """Whether it does it faster or slower."""
-    if old.clock_hz and new.clock_hz and _apart(new.clock_hz, old.clock_hz):
+    if old.clock_hz and new.clock_hz and _apart(new.clock_hz, old.clock_hz, tolerance):
         yield f"its clock went from {old.clock_hz / 1e9:.3g} GHz to {new.clock_hz / 1e9:.3g} GHz"
     before, after = old.share_of_roof, new.share_of_roof
     if before and after:
-        if _apart(after, before):
+        if _apart(after, before, tolerance):
             yield f"from {percent(before)} to {percent(after)} of its roof"
         return
-    times = (new.time_s / new.calls) / (old.time_s / old.calls) if old.time_s else 1.0
-    if _apart(times, 1.0):
-        yield f"{times:.3g} times the time a call; why, its files do not say"
+    was, is_now = (kernel.time_s / kernel.calls if kernel.calls else 0.0 for kernel in (old, new))
+    if was and is_now and _apart(was, is_now, tolerance):
+        yield f"{is_now / was:.3g} times the time a call; why, its files do not say"
 
 
-def _apart(one: float, other: float) -> bool:
-    return abs(one / other - 1) > TOLERANCE
+def _apart(one: float, other: float, tolerance: float) -> bool:
+    """Whether they differ by more than this share of the larger."""
+    return abs(one - other) > tolerance * max(one, other)
 
 
 def _each(kernel: Summed, what: str) -> float | None:
@@ -241,6 +245,6 @@ def _notes(before: Account, after: Account) -> Iterator[str]:
         yield "one of the files has no timeline: kernels are compared, not the run"
     if before.machine != after.machine:
         yield f"roofs: {before.machine} before, {after.machine} after"
-    steps = [sum(one.launches for one in account.devices) for account in (before, after)]
-    if all(steps) and max(steps) > 1.5 * min(steps):
-        yield f"{steps[0]} launches before and {steps[1]} after: are both of the same number of steps?"
+    calls = [sum(kernel.calls for kernel in run.kernels) for run in (before, after)]
+    if all(calls) and max(calls) > STEPS_APART * min(calls):
+        yield f"{calls[0]} launches before and {calls[1]} after: are both of the same number of steps?"

@@ -6,14 +6,13 @@ clocks that the kernel ran at, where the file says them: profilers lock clocks b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from rooflens.accounting.lever import lever
+from rooflens.accounting.lever import Subject, lever
 from rooflens.accounting.record import Judged
-from rooflens.arrays import maximum
 from rooflens.errors import NoPath
 from rooflens.operators.cost import Cost
-from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.machines import at_clocks
 from rooflens.roofline.observed import Kernel
@@ -26,20 +25,22 @@ SAID_SHARES = ("compute", "memory")  # what a profiler says itself of the two ki
 LEVELS = {"dram": "main memory", "l2": "L2", "l1": "L1"}
 
 
-@record
-class Work:
-    """What a kernel asks of a machine, and what of it could not be set against a roof, each as a sentence."""
+class Work(NamedTuple):
+    """What a kernel asks of a machine, and what of it could not be set against a roof, each as a sentence.
+
+    main, unit: the math that takes longest, and where it is done. compute_s: what all math on that unit takes.
+    """
 
     resources_s: Mapping[str, float]
     main: str | None
-    main_flops: float
     unit: str
+    compute_s: float | None
     missing: Mapping[str, str]
 
     @property
     def floor_s(self) -> float | None:
         """The largest of demand over rate; None where no demand is known."""
-        return float(maximum(self.resources_s.values())) if self.resources_s else None
+        return max(self.resources_s.values(), default=None)
 
     @property
     def binding(self) -> str | None:
@@ -54,11 +55,13 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
     """
     here = at_clocks(machine, kernel.clock_hz, kernel.peaks.get("memory"))
     work, time_s = _work(kernel, here), kernel.time_s or 0.0
+    stated_s = (work if here is machine else _work(kernel, machine)).compute_s
     roof, floor_s, bound = _nearest(kernel, work, here)
     share = floor_s / time_s if floor_s is not None and time_s else None
-    flops = kernel.total_flops
-    peak = _peak(here, work.main, work.unit)
-    found = Judged(
+    flops, dtype = kernel.total_flops, work.main or kernel.dtype
+    found = _regime(kernel, work, bound, floor_s, launch_s * kernel.calls)
+    graph = kernel.launch is not None and kernel.launch.graph
+    return Judged(
         name=kernel.name,
         calls=kernel.calls,
         time_s=time_s,
@@ -67,7 +70,7 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
         bytes_origin=kernel.bytes_origin,
         flops=flops,
         bytes=kernel.bytes,
-        dtype=work.main or kernel.dtype,
+        dtype=dtype,
         unit=kernel.unit,
         intensity_flops_per_byte=flops / kernel.bytes if flops is not None and kernel.bytes else None,
         flops_per_s=flops / time_s if flops is not None and time_s else None,
@@ -75,34 +78,28 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
         roof=roof,
         share_of_roof=share,
         floor_s=floor_s,
-        attainable_flops_per_s=work.main_flops / floor_s if floor_s and work.main_flops else None,
-        share_of_peak=work.main_flops / time_s / peak if peak and time_s else None,
-        regime=_regime(bound, floor_s, launch_s * kernel.calls, time_s),
+        attainable_flops_per_s=flops / floor_s if work.main is not None and flops and floor_s else None,
+        share_of_peak=work.compute_s / time_s if work.compute_s is not None and time_s else None,
+        mfu=stated_s / time_s if stated_s is not None and time_s else None,
+        regime=found,
+        lever=lever(Subject(kernel.name, kernel.family, kernel.unit, dtype, found, graph)),
         clock_hz=kernel.clock_hz,
         operator=kernel.operator.name if kernel.operator else None,
         shapes=kernel.operator.shapes if kernel.operator else (),
         family=kernel.family,
         phase=kernel.operator.phase if kernel.operator else None,
         device=kernel.device,
-        graph=kernel.launch is not None and kernel.launch.graph,
+        graph=graph,
         findings=tuple(_findings(kernel, share, roof, here)),
         notes=kernel.notes,
         missing={**kernel.missing, **work.missing},
     )
-    return lever(found)
 
 
 def _work(kernel: Kernel, machine: Machine) -> Work:
     """Demand over rate of every resource that the file says something of and the machine has a rate for."""
-    out: dict[str, float] = {}
-    gone: dict[str, str] = {}
     matrix, vector = _by_math(kernel, machine)
-    for key, cost in _costs(kernel, matrix):
-        try:
-            found, _ = times(cost, machine)
-            out |= {resource: float(seconds) for resource, seconds in found.items()}
-        except NoPath as why:
-            gone[key] = str(why)
+    out, gone = _priced(_demands(kernel, matrix), machine)
     by_format: dict[str, float] = {}
     for math, flops in vector.items():
         try:
@@ -114,27 +111,56 @@ def _work(kernel: Kernel, machine: Machine) -> Work:
     if UNKNOWN_MATH in (kernel.flops or {}):
         gone["flops"] = "neither the kernel's name nor its operator says which math it is, so no compute roof applies"
     seconds = {m: out[f"compute:{m}"] for m in matrix if f"compute:{m}" in out}
-    if seconds and sum(seconds.values()) >= out.get("vector", 0.0):
-        return Work(out, max(seconds, key=lambda m: seconds[m]), sum(matrix.values()), "matrix", gone)
+    at_peak_s = sum(seconds.values())
+    if seconds and at_peak_s >= out.get("vector", 0.0):
+        return Work(out, max(seconds, key=lambda m: seconds[m]), "matrix", at_peak_s, gone)
     if by_format:
-        return Work(out, max(by_format, key=lambda m: by_format[m]), sum(vector.values()), "vector", gone)
-    return Work(out, None, 0.0, "", gone)
+        return Work(out, max(by_format, key=lambda m: by_format[m]), "vector", out["vector"], gone)
+    return Work(out, None, "", None, gone)
 
 
-def _costs(kernel: Kernel, matrix: Mapping[str, float]) -> Iterator[tuple[str, Cost]]:
-    """One cost a kind of demand, so that a rate which is not known hides no other.
+def _priced(demands: Mapping[str, Mapping[str, Any]], machine: Machine) -> tuple[dict[str, float], dict[str, str]]:
+    """Seconds by resource, and why there are none of a demand: a rate that is not known hides no other."""
+    try:
+        return _times(demands.values(), machine), {}
+    except NoPath:
+        pass
+    out: dict[str, float] = {}
+    gone: dict[str, str] = {}
+    for name, demand in demands.items():
+        try:
+            out |= _times([demand], machine)
+        except NoPath as why:
+            gone[name] = str(why)
+    return out, gone
+
+
+def _times(demands: Iterable[Mapping[str, Any]], machine: Machine) -> dict[str, float]:
+    asked = {name: amount for demand in demands for name, amount in demand.items()}
+    return {resource: float(seconds) for resource, seconds in times(Cost(**asked), machine)[0].items()} if asked else {}
+
+
+def _demands(kernel: Kernel, matrix: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+    """What it asks of matrix units, memory and link, as fields of a cost, by what is missing where it has no rate.
 
     Bytes: as much as is read and written alike is a copy, the rest is streamed at the read rate; all of them where the
     file does not say which is which.
     """
+    found: dict[str, dict[str, Any]] = {}
     if matrix:
-        yield "flops", Cost(flops=matrix)
+        found["flops"] = {"flops": matrix}
     if kernel.bytes:
-        both = 2 * min(kernel.read_bytes or 0.0, kernel.write_bytes or 0.0)
-        yield "bytes", Cost(weight_bytes=kernel.bytes - both, activation_bytes=both)
+        both = min(_copied_bytes(kernel), kernel.bytes)
+        found["bytes"] = {"weight_bytes": kernel.bytes - both, "activation_bytes": both}
     talk = kernel.collective
     if talk is not None and talk.message_bytes and talk.bus_factor:
-        yield "link_bytes", Cost(link_bytes=talk.message_bytes * talk.bus_factor)
+        found["link_bytes"] = {"link_bytes": talk.message_bytes * talk.bus_factor}
+    return found
+
+
+def _copied_bytes(kernel: Kernel) -> float:
+    """As many as are read and written alike."""
+    return 2 * min(kernel.read_bytes or 0.0, kernel.write_bytes or 0.0)
 
 
 def _by_math(kernel: Kernel, machine: Machine) -> tuple[dict[str, float], dict[str, float]]:
@@ -153,13 +179,6 @@ def _sparse(kernel: Kernel, math: str, machine: Machine) -> float:
     return machine.sparse_multipliers.get(math, 1.0) if kernel.sparse else 1.0
 
 
-def _peak(machine: Machine, math: str | None, unit: str) -> float | None:
-    try:
-        return machine.compute(math, "vector" if unit == "vector" else None).floor_value if math else None
-    except NoPath:
-        return None
-
-
 def _roof(binding: str, work: Work, kernel: Kernel, machine: Machine) -> str:
     """The id of the ceiling that binds."""
     if binding.startswith("compute:"):
@@ -173,8 +192,11 @@ def _roof(binding: str, work: Work, kernel: Kernel, machine: Machine) -> str:
 
 def _slope(kernel: Kernel, machine: Machine) -> Ceiling:
     """The memory ceiling that holds most of its bytes."""
-    both = 2 * min(kernel.read_bytes or 0.0, kernel.write_bytes or 0.0)
-    copied = kernel.bytes and both > kernel.bytes / 2 and machine.find("memory", level="main", access="copy")
+    copied = (
+        kernel.bytes
+        and _copied_bytes(kernel) > kernel.bytes / 2
+        and machine.find("memory", level="main", access="copy")
+    )
     return machine.memory("copy" if copied else "read")
 
 
@@ -212,20 +234,32 @@ def _detail(kernel: Kernel, kind: str) -> str:
     return f"profiler: {LEVELS[nearest] if nearest else kind}"
 
 
-def _regime(bound: str | None, floor_s: float | None, launch_s: float, time_s: float) -> str | None:
-    """The regime; where no roof is known, launch or nothing."""
+def _regime(kernel: Kernel, work: Work, bound: str | None, floor_s: float | None, launch_s: float) -> str | None:
+    """The regime; where no roof is known, launch or nothing.
+
+    Far below the one roof that is known, of work that is known in part, a kernel may be near to another: nothing.
+    """
+    time_s = kernel.time_s or 0.0
     if not time_s:
         return None
-    if floor_s is not None and bound is not None:
-        return regime(bound, floor_s, launch_s, time_s)
-    return regime("", time_s, launch_s, time_s) or None
+    if floor_s is None or bound is None:
+        return regime("", time_s, launch_s, time_s) or None
+    found = regime(bound, floor_s, launch_s, time_s)
+    return None if found == "below-roof" and not _whole(kernel, work) else found
+
+
+def _whole(kernel: Kernel, work: Work) -> bool:
+    """Whether all that it asks for is known, or the profiler has looked at every roof itself."""
+    if kernel.collective is not None or all(name in kernel.shares for name in SAID_SHARES):
+        return True
+    return kernel.total_flops is not None and kernel.bytes is not None and not work.missing
 
 
 def _findings(kernel: Kernel, share: float | None, roof: str | None, machine: Machine) -> Iterator[str]:
     """Ratios above 1, said with what to suspect and never clipped."""
     if share is None or share <= 1.0 or roof is None:
         return
-    each = (kernel.bytes or 0.0) / kernel.calls
+    each = (kernel.bytes or 0.0) / max(kernel.calls, 1)
     above = f"{percent(share)} of {roof} of {machine.name}"
     if roof.startswith("memory") and machine.cache_bytes and each < machine.cache_bytes:
         cache = show(machine.cache_bytes, "B")

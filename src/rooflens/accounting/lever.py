@@ -6,40 +6,50 @@ ANY: in every regime, and where none is known.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from rooflens.accounting.record import Judged
-from rooflens.records import replace
 
-Fits = Callable[[Judged], bool]
+class Subject(NamedTuple):
+    """What a lever is chosen by. regime: None where nobody knows it. graph: replayed from a recorded graph."""
+
+    name: str
+    family: str | None
+    unit: str | None
+    dtype: str | None
+    regime: str | None
+    graph: bool
+
+
+Fits = Callable[[Subject], bool]
 ANY = "any"
 UNPACKING = "fuse it into the product that reads its result"
 
 
-def _gemm(kernel: Judged) -> bool:
+def _gemm(kernel: Subject) -> bool:
     return kernel.family == "gemm"
 
 
-def _attention(kernel: Judged) -> bool:
+def _attention(kernel: Subject) -> bool:
     return kernel.family == "attention"
 
 
-def _vector_product(kernel: Judged) -> bool:
+def _vector_product(kernel: Subject) -> bool:
     return kernel.family == "gemm" and kernel.unit == "vector" and kernel.dtype == "fp32"
 
 
-def _unpacking(kernel: Judged) -> bool:
+def _unpacking(kernel: Subject) -> bool:
     return "dequant" in kernel.name.lower()
 
 
-def _collective(kernel: Judged) -> bool:
+def _collective(kernel: Subject) -> bool:
     return kernel.family == "collective"
 
 
-def _replayed(kernel: Judged) -> bool:
+def _replayed(kernel: Subject) -> bool:
     return kernel.graph
 
 
-def _any(_: Judged) -> bool:
+def _any(_: Subject) -> bool:
     return True
 
 
@@ -63,7 +73,6 @@ LEVERS: tuple[tuple[str, Fits, str], ...] = (
 )
 
 
-def lever(kernel: Judged) -> Judged:
-    """The kernel with the lever that its regime and kind ask for; without one where neither says what would help."""
-    found = next((said for regime, fits, said in LEVERS if regime in (ANY, kernel.regime) and fits(kernel)), None)
-    return replace(kernel, lever=found)
+def lever(kernel: Subject) -> str | None:
+    """What its regime and kind ask for; None where neither says what would help."""
+    return next((said for regime, fits, said in LEVERS if regime in (ANY, kernel.regime) and fits(kernel)), None)

@@ -12,6 +12,7 @@ CONVENTIONS: Mapping[str, str] = {
     "flops": "of all calls; a multiply-add is 2; counted ones hold the padding of tiles, those from shapes do not",
     "bytes": "to and from main memory, of all calls; from shapes: every operand and result once, whatever a cache kept",
     "roof": "the resource whose demand over rate takes longest, at the clocks that the kernel ran at where known",
+    "mfu": "dense peaks as the machine states them; share_of_peak: at the clocks that the kernel ran at where known",
     "share_of_roof": "floor over measured time; of kernels without FLOPs and bytes, what the profiler says itself",
     "attribution_s": "its parts add up to the whole; kernels that overlap share the time they ran together",
     "not_counted": "padding and retries in what comes from shapes",
@@ -24,9 +25,10 @@ class Judged:
 
     roof: the ceiling's id ("compute/matrix/bf16", "memory/main", "link/nvlink"), or "profiler: L2" where the profiler
     itself says what the kernel is nearest to and its FLOPs and bytes do not. share_of_roof = floor_s / time_s. regime
-    absent: nobody can tell. flops_per_s, bytes_per_s: achieved. clock_hz: of the roof, where the file says it. lever:
-    what would help it. findings: ratios above 1 and what to suspect. missing: why a field is absent, and what to
-    collect.
+    absent: nobody can tell. flops_per_s, bytes_per_s: achieved; attainable: the same over floor_s. clock_hz: of the
+    roof, where the file says it. share_of_peak: what its math takes at the dense peaks of that clock, over time_s; mfu:
+    at those that the machine states. lever: what would help it. findings: ratios above 1 and what to suspect. missing:
+    why a field is absent, and what to collect.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Judged:
     floor_s: float | None = None
     attainable_flops_per_s: float | None = None
     share_of_peak: float | None = None
+    mfu: float | None = None
     regime: str | None = None
     lever: str | None = None
     clock_hz: float | None = None
@@ -139,11 +142,12 @@ class Layered:
 class Account:
     """Where the time of one file went.
 
-    time_s: all kernels added up, as the file has it. known_share: of that time, FLOPs and bytes are known. mfu: FLOPs
-    of every math over its own dense peak, over the span; mbu: bytes over the read bandwidth, over the span; both lower
-    bounds where known_share is under 1. main_math: the one of most FLOPs. bound: "host" where most of the span is gaps
-    that wait for the host, "idle" where the file does not say for what, else the regime that holds the largest part of
-    the kernels' time.
+    time_s: all kernels added up, as the file has it. known_share: of the time of those that are no collectives, FLOPs
+    and bytes are known; absent where there are none. mfu: FLOPs of every math over its own dense peak, over the span;
+    mbu: bytes over the read bandwidth, over the span; both as the machine states them, whatever clock a kernel ran at,
+    and lower bounds where known_share is under 1. main_math: the one of most FLOPs. bound: "host" where most of the
+    span is gaps that wait for the host, "idle" where the file does not say for what, else the regime that holds the
+    largest part of the kernels' time.
     """
 
     _repr_html_ = html
@@ -155,8 +159,8 @@ class Account:
     attribution_s: Attribution
     time_s: float
     bound: str | None
-    known_share: float
     conventions: Mapping[str, str]
+    known_share: float | None = None
     devices: tuple[OnDevice, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     layers: tuple[Layered, ...] = ()

@@ -44,7 +44,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
         attribution_s=attribution,
         time_s=whole_s,
         bound=_bound(attribution, kernels),
-        known_share=known_s / counted_s if counted_s else 0.0,
+        known_share=known_s / counted_s if counted_s else None,
         conventions={**CONVENTIONS, "peaks": machine.peak_basis},
         devices=devices,
         remedies=tuple(sorted(_remedies(attribution, kernels, replayed=replayed), key=lambda r: -r.saves_s)),
@@ -152,14 +152,14 @@ def _main_math(kernels: Sequence[Judged]) -> str | None:
     """The math that most FLOPs are done in."""
     by: dict[str, float] = {}
     for kernel in kernels:
-        if kernel.dtype is not None and kernel.flops and kernel.share_of_peak is not None:
+        if kernel.dtype is not None and kernel.flops and kernel.mfu is not None:
             by[kernel.dtype] = by.get(kernel.dtype, 0.0) + kernel.flops
     return max(by, key=lambda math: by[math], default=None)
 
 
 def _mfu(kernels: Sequence[Judged], span_s: float) -> float | None:
     """FLOPs that are known, each math over its own dense peak, over the span."""
-    at_peak_s = [kernel.share_of_peak * kernel.time_s for kernel in kernels if kernel.share_of_peak is not None]
+    at_peak_s = [kernel.mfu * kernel.time_s for kernel in kernels if kernel.mfu is not None]
     return sum(at_peak_s) / span_s if at_peak_s and span_s else None
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rooflens import api, models, readers
+from rooflens import api, models
 from rooflens.accounting import bench_runs, bench_tools
 from rooflens.accounting.bench_record import Benches, Modelled
 from rooflens.accounting.benches import judged
+from rooflens.api.profiles import named_machine, observed, stranger
 from rooflens.catalogue import accelerator
 from rooflens.dtypes import dtype
 from rooflens.errors import BadFile, RooflensError, Unknown
@@ -54,7 +55,7 @@ def bench(file: str | Path, on: str | Machine | None = None, *, model: str | Non
 
 def read(file: str | Path) -> Observed:
     """A benchmark's file. Raises RooflensError for one of a profiler, or one without figures."""
-    seen = readers.observed(Path(file))
+    seen = observed(file)
     if not seen.points:
         held = (
             "it holds kernels of a profiler: rooflens kernels" if seen.kernels else "it holds no figure of a benchmark"
@@ -95,11 +96,9 @@ def machine_of(seen: Observed, on: str | Machine | None) -> tuple[Machine | None
     if on is None:
         said = (f"the file names {own.name or own.id}: its roofs apply",) if own else ()
         return (api.machine(own.id) if own else None), said
-    there = api.machine(on) if isinstance(on, str) else on
-    other = own and own.id != there.name and (own.name or own.id) not in there.title
-    return there, (
-        f"the file is of {own.name or own.id}, the roofs are those of {there.title}",
-    ) if own and other else ()
+    there = named_machine(on)
+    other = stranger(own, there) if own else None
+    return there, (other,) if other else ()
 
 
 def _only_known(asked: Mapping[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,17 @@ from rooflens.accounting.comparing import Comparison, compared
 from rooflens.accounting.layers import layered, set_against
 from rooflens.accounting.record import Account, Layered
 from rooflens.accounting.run import account
-from rooflens.catalogue import accelerator
+from rooflens.catalogue import Accelerator, accelerator
 from rooflens.catalogue.calibrations import stack
 from rooflens.errors import RooflensError, Unknown
-from rooflens.records import record, replace
+from rooflens.records import fields, record, replace
 from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.machines import from_accelerator
 from rooflens.roofline.observed import Observed
 from rooflens.roofline.price import price_step
 from rooflens.units import show
+
+MOST_COPIES = 6  # kinds of copies that a sentence names
 
 
 @record
@@ -34,13 +38,15 @@ def kernels(file: str | Path, on: str | Machine | None = None, *, model: str | N
 
     on: a machine as everywhere; None: the device that the file itself names, where that is one of the catalogue.
     model: whose layers are looked for in the order of the kernels; `asked` are fields of api.Question for their floors.
-    Raises BadFile for a file that no reader knows, RooflensError where it names no device and `on` is not given.
+    Raises BadFile for a file that no reader knows, RooflensError where it names no device and `on` is not given, or for
+    a step without a model.
     """
     return read(file, on, model=model, **asked).account
 
 
 def read(file: str | Path, on: str | Machine | None = None, *, model: str | None = None, **asked: Any) -> Read:
     """`kernels` with its ingredients."""
+    _only_of_steps(model, asked)
     seen = observed(file)
     machine = there(seen, on)
     found = _account(seen, machine)
@@ -52,13 +58,22 @@ def read(file: str | Path, on: str | Machine | None = None, *, model: str | None
 def compare(
     before: str | Path, after: str | Path, on: str | Machine | None = None, *, tolerance: float | None = None
 ) -> Comparison:
-    """Two runs, kernel by kernel: what moved and why. Raises as `kernels` does."""
+    """Two runs, kernel by kernel: what moved and why. tolerance: a share. Raises as `kernels` does."""
+    if tolerance is not None:
+        _share(tolerance)
     old, new = (_account(seen, there(seen, on)) for seen in (observed(before), observed(after)))
     return compared(old, new) if tolerance is None else compared(old, new, tolerance)
 
 
+def _share(tolerance: object) -> None:
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
+        raise RooflensError(f"tolerance: expected a share between 0 and 1, found {tolerance!r}")
+
+
 def observed(file: str | Path) -> Observed:
     """All that a profiler's or a benchmark's file says, of any kind that is known. Raises BadFile, RooflensError."""
+    if not isinstance(file, (str, Path)):
+        raise RooflensError(f"expected the path of a file, found {file!r}")
     return readers.observed(Path(file))
 
 
@@ -70,16 +85,43 @@ def there(seen: Observed, on: str | Machine | None) -> Machine:
     if isinstance(on, Machine):
         return on
     if on is not None:
-        return api.machine(on)
+        return named_machine(on)
     named = {device.name: device.memory_bytes for device in seen.devices if device.name}
     if len(named) != 1:
         what = "no device" if not named else "several devices"
         raise RooflensError(f"{seen.where} names {what}; say whose roofs apply with --on MACHINE")
     ((name, memory_bytes),) = named.items()
     try:
-        return api.machine(accelerator(name, memory_bytes).id)
+        return from_accelerator(accelerator(name, memory_bytes))
     except Unknown as why:
         raise RooflensError(f"{seen.where} says {name!r}: {why}; say whose roofs apply with --on MACHINE") from None
+
+
+def named_machine(on: str | Machine) -> Machine:
+    """What `on` names. Raises RooflensError for what is neither a name nor a machine."""
+    if not isinstance(on, (str, Machine)):
+        raise RooflensError(f"on: expected the name of a machine, or one, found {on!r}")
+    return api.machine(on) if isinstance(on, str) else on
+
+
+def stranger(own: Accelerator, there: Machine) -> str | None:
+    """What must be said where a file is of another chip than the one whose roofs apply.
+
+    A machine that was measured or written by a person has the name that a driver prints; it is looked up whole.
+    """
+    mine, alike = own.name or own.id, [there.title]
+    with suppress(RooflensError):
+        alike.append(accelerator(there.title, there.memory_bytes).name or "")
+    return None if mine in alike else f"the file is of {mine}, the roofs are those of {there.title}"
+
+
+def _only_of_steps(model: str | None, asked: Mapping[str, Any]) -> None:
+    known = [field.name for field in fields(api.Question) if field.name != "what"]
+    for name in asked:
+        if name not in known:
+            raise Unknown("argument", name, known)
+        if model is None:
+            raise RooflensError(f"{name} says what step a model ran; name the model")
 
 
 def _with_layers(found: Account, seen: Observed, machine: Machine, question: api.Question) -> Account:
@@ -109,10 +151,7 @@ def _floored(one: Layered, layers: int, batch: float, machine: Machine, question
 
 def _account(seen: Observed, machine: Machine) -> Account:
     if not seen.kernels:
-        raise RooflensError(
-            f"{seen.where}: {'; '.join(seen.warnings) or 'no kernels are in it'}"
-            + ("; it holds results of a benchmark: rooflens bench" if seen.points else "")
-        )
+        raise RooflensError(f"{seen.where}: {'; '.join(_without_kernels(seen))}")
     assumed_s = 0.0 if machine.launch_s() else stack().kernel_s
     found = account(seen, machine, machine.launch_s() or assumed_s, tuple(_strangers(seen, machine)))
     if assumed_s and any(kernel.regime == "launch" for kernel in found.kernels):
@@ -121,14 +160,26 @@ def _account(seen: Observed, machine: Machine) -> Account:
     return found
 
 
+def _without_kernels(seen: Observed) -> Iterator[str]:
+    """What a file holds that holds no kernels."""
+    yield from seen.warnings or ("no kernels are in it",)
+    if seen.copies:
+        moved = [
+            f"{c.calls} {c.what}" + (f" of {show(c.bytes, 'B')}" if c.bytes is not None else "") for c in seen.copies
+        ]
+        yield f"it holds copies alone: {', '.join(moved[:MOST_COPIES])}"
+    if seen.points:
+        yield "it holds results of a benchmark: rooflens bench"
+
+
 def _strangers(seen: Observed, machine: Machine) -> Iterator[str]:
-    """Devices of the file that are another chip than the one whose roofs were asked for."""
-    for device in seen.devices:
-        if device.name is None:
+    """Devices of the file that are another chip than the one whose roofs were asked for, each chip once."""
+    for name, memory_bytes in dict.fromkeys((device.name, device.memory_bytes) for device in seen.devices):
+        if name is None:
             continue
         try:
-            own = accelerator(device.name, device.memory_bytes)
+            said = stranger(accelerator(name, memory_bytes), machine)
         except Unknown:
             continue
-        if own.name and own.name not in machine.title and own.id != machine.name:
-            yield f"the file is of {own.name}, the roofs are those of {machine.title}"
+        if said is not None:
+            yield said

@@ -13,12 +13,13 @@ from rooflens.accounting.record import SCHEMA, Account
 from rooflens.api.profiles import Read, compare, read
 from rooflens.cli.options import Finite, Named, answer_file, format_options, json_flag, lang, limit, out_option
 from rooflens.cli.printing import emit, say
-from rooflens.errors import AnswerIsNo, RooflensError, Unknown
+from rooflens.errors import MOST_NAMES, AnswerIsNo, RooflensError, Unknown
 from rooflens.records import encode
 
 COMPARE = "compare"
 OF_RUN = ("mbu", "mfu")
 OF_KERNEL = "share_of_roof"
+MOST_NAME = 80  # of a kernel's name, in a sentence
 
 
 @click.command("kernels", epilog="Example:  rooflens kernels trace.json.gz --on h100-sxm5-80gb --plot k.png")
@@ -58,14 +59,16 @@ def command(
     """
     limits = [_limit(text) for text in fail_below]
     if files[0] == COMPARE and not Path(COMPARE).exists():
-        if model or plot or limits:
+        if model or plot or limits or _of_steps(batch, context, formats):
             raise RooflensError("compare takes --on, --tolerance, --top, --out and --json; the rest is of one run")
         _compare(files[1:], on, tolerance, top, out, lang, as_json=as_json)
         return
     if tolerance is not None:
         raise RooflensError("--tolerance is of two runs: rooflens kernels compare BEFORE AFTER")
     asked: dict[str, Any] = {"model": model, "batch": batch, "context": context, **formats} if model else {}
-    _only_with_model(model, batch, context, formats)
+    given = _of_steps(batch, context, formats)
+    if model is None and given:
+        raise RooflensError(f"--{given[0]} says what step a model ran; name the model with --model")
     every = [read(file, on, **asked) for file in files]
     found = [one.account for one in every]
     for one in found:
@@ -81,11 +84,10 @@ def command(
     _judge(limits, found)
 
 
-def _only_with_model(model: str | None, batch: int, context: int | None, formats: dict[str, str | None]) -> None:
+def _of_steps(batch: int, context: int | None, formats: dict[str, str | None]) -> list[str]:
+    """The options that were given and say what step a model ran."""
     given = [name for name, value in formats.items() if value is not None]
-    given += [name for name, value in (("batch", batch > 1), ("context", context is not None)) if value]
-    if model is None and given:
-        raise RooflensError(f"--{given[0]} says what step a model ran; name the model with --model")
+    return given + [name for name, value in (("batch", batch > 1), ("context", context is not None)) if value]
 
 
 def _compare(
@@ -123,9 +125,10 @@ def _draw(path: Path, every: list[Read], lang: str) -> None:
 def _limit(text: str) -> tuple[str, str, float]:
     """`share_of_roof:gemm=0.7` as what, whose and how much."""
     name, equals, value = text.rpartition("=")
+    name, value = (name, value) if equals else (text, "")
     what, _, whose = name.partition(":")
-    if not equals or what not in (*OF_RUN, OF_KERNEL):
-        raise Unknown("ratio", name or text, [*OF_RUN, f"{OF_KERNEL}:KERNEL"])
+    if what not in (*OF_RUN, OF_KERNEL):
+        raise Unknown("ratio", name, [*OF_RUN, f"{OF_KERNEL}:KERNEL"])
     if (what == OF_KERNEL) != bool(whose):
         said = "name a kernel" if what == OF_KERNEL else f"{what} is of the whole run"
         raise RooflensError(f"--fail-below {text!r}: {said}, as share_of_roof:gemm=0.7 or mbu=0.6")
@@ -149,9 +152,10 @@ def _figures(account: Account, what: str, whose: str) -> list[tuple[str, float]]
         return [(what, value)]
     named = [kernel for kernel in account.kernels if whose in kernel.name]
     if not named:
-        raise Unknown("kernel", whose, [kernel.name for kernel in account.kernels])
-    known = [(f"share_of_roof of {k.name[:80]}", k.share_of_roof) for k in named if k.share_of_roof is not None]
+        names = dict.fromkeys(kernel.name[:MOST_NAME] for kernel in account.kernels)
+        raise Unknown("kernel", whose, list(names)[:MOST_NAMES])
+    known = [(f"share_of_roof of {k.name[:MOST_NAME]}", k.share_of_roof) for k in named if k.share_of_roof is not None]
     if not known:
         why = next(iter(named[0].missing.values()), "its work is not in the file")
-        raise RooflensError(f"{account.where}: share_of_roof of {named[0].name[:80]} is not known: {why}")
+        raise RooflensError(f"{account.where}: share_of_roof of {named[0].name[:MOST_NAME]} is not known: {why}")
     return known

@@ -35,7 +35,8 @@ def compared(found: Comparison, top: int, lang: str) -> str:
     """Two runs, the kernels that moved most first."""
     head = say(
         f"kernels.compared.{found.basis}", lang, before=found.before, after=found.after,
-        before_s=show(found.before_s, "s"), after_s=show(found.after_s, "s"), times=f"{found.speedup:.3g}",
+        before_s=show(found.before_s, "s"), after_s=show(found.after_s, "s"),
+        times=times(found.speedup) if found.speedup is not None else "-",
     )  # fmt: skip
     parts = [
         f"{known(f'kernels.part.{name}', name, lang)} {_signed(seconds)}"
@@ -89,7 +90,7 @@ def _figures(found: Account, lang: str) -> str:
         lines.append(say("kernels.mfu", lang, share=share(found.mfu), math=found.main_math))
     if found.mbu is not None:
         lines.append(say("kernels.mbu", lang, share=share(found.mbu)))
-    if found.known_share < 1:
+    if found.known_share is not None and found.known_share < 1:
         lines.append(say("kernels.known", lang, share=share(found.known_share)))
     if found.bound is not None:
         lines.append(say("kernels.bound", lang, bound=known(f"kernels.bound.{found.bound}", found.bound, lang)))
@@ -168,7 +169,10 @@ def _said(found: Account, top: int, lang: str) -> Iterator[str]:
     gone: dict[str, int] = {}
     for kernel in found.kernels:
         why = kernel.missing.get("bytes") or kernel.missing.get("flops")
-        if why is not None and kernel.regime != "launch":
+        of_link = (
+            kernel.family == "collective" and kernel.roof is not None
+        )  # a collective has its link, and no other work
+        if why is not None and kernel.regime != "launch" and not of_link:
             gone[why] = gone.get(why, 0) + 1
     for why, count in sorted(gone.items(), key=lambda one: -one[1])[:5]:
         yield say("kernels.missing", lang, count=count, why=retold(why, lang))
