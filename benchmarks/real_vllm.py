@@ -78,10 +78,11 @@ def main() -> int:
     options.add_argument("url")
     options.add_argument("--model", required=True)
     options.add_argument("--on", required=True)
+    options.add_argument("--math", help="what a machine without 16 bit arithmetic computes in")
     options.add_argument("--name", default="smol")
     options.add_argument("--record", type=Path)
     said = options.parse_args()
-    judge = Judge(said.model, said.on)
+    judge = Judge(said.model, said.on, **({"math": said.math} if said.math else {}))
     keep = (lambda page: append(said.record, page)) if said.record else (lambda page: None)
     targets = Targets([metrics_of(said.url)], Access(), keep)
     from concurrent.futures import ThreadPoolExecutor

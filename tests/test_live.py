@@ -157,6 +157,12 @@ def test_busy_time_is_of_engines_that_tell_it():
     assert any("side by side" in note for note in found.notes)
 
 
+def test_a_step_that_is_longer_than_the_interval_is_said():
+    found = one(at(0, vllm(running=1)), at(2, vllm(running=1)))
+    assert found.steps_per_s == 0
+    assert any("longer --interval" in note for note in found.notes)
+
+
 def test_drafts_that_are_kept_make_fewer_steps():
     def page(drafts, kept, generated):
         own = '{engine="0",model_name="tiny"}'
@@ -583,7 +589,15 @@ def test_what_readers_and_rates_say_is_told(lang):
     said = [why for table in TABLES for why in table.remedies.values()]
     said += [deltas.RESTARTED, deltas.FELL, demands.NO_STEPS, demands.NO_CONTEXT, demands.NO_PROMPT.format(tokens=7)]
     said += [levers.IDLE, levers.NO_ROOM, levers.NO_PLACE, levers.FAR, levers.NONE, rates.FIRST, rates.NO_TIME]
-    said += [rates.NEW_MODEL, rates.OTHER_ENGINE, rates.SLOTS, rates.AT_END, rates.BY_RUNNING, rates.BY_REQUEST]
+    said += [
+        rates.NEW_MODEL,
+        rates.OTHER_ENGINE,
+        rates.SLOTS,
+        rates.IN_A_STEP,
+        rates.AT_END,
+        rates.BY_RUNNING,
+        rates.BY_REQUEST,
+    ]
     said += [*at(0, page("dcgm.prom")).notes]
     assert [sentence for sentence in said if retold(sentence, lang) == sentence] == []
 

@@ -29,6 +29,7 @@ NEW_MODEL = "this model was not there in the scrape before: rates need two"
 OTHER_ENGINE = "another engine answers here now: rates need two scrapes of one"
 SLOTS = "llama.cpp adds the seconds of sequences that ran side by side: its busy time is not known"
 AT_END = "tgi counts tokens when a request ends: rates come in steps, longer intervals show them better"
+IN_A_STEP = "sequences run and no step ended in this interval: a step is longer than it, so take a longer --interval"
 ALONE = 1.01  # sequences a pass up to which llama.cpp's seconds are the engine's
 REPRESENTED = (0.5, 2.0)  # generated tokens of requests that ended over all that were generated meanwhile
 RATES = {
@@ -95,7 +96,8 @@ def _rates(plain: Rates, moved: Deltas, old: Served, new: Served) -> Rates:
     found |= _stepped({**_kept(plain), **found}, moved, old, new)
     found |= _loaded(moved, old, new)
     busy, why = _busy(plain, moved, new)
-    notes = (*plain.notes, *moved.notes, *((SLOTS,) if why else ()))
+    inside = bool(plain.running) and found.get("steps_per_s") == 0
+    notes = (*plain.notes, *moved.notes, *((SLOTS,) if why else ()), *((IN_A_STEP,) if inside else ()))
     waits = all((one.gauge("waiting") or 0) >= 1 for one in (old, new))
     return replace(
         plain, interval_s=moved.interval_s, restarted=moved.restarted, notes=notes, busy_share=busy, queueing=waits,
