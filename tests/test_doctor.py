@@ -21,6 +21,7 @@ from node_files import (
     matrix,
     ports,
     query,
+    read,
     rocm,
     table,
     xml,
@@ -411,6 +412,22 @@ def test_every_rule_is_told_in_every_language(rule: str, lang: str) -> None:
     for text in (made.what, made.cost, made.next):
         told = retold(text, lang) if text else ""
         assert not text or told != text or re.fullmatch(r"nvidia-smi \S+", text)
+
+
+@pytest.mark.parametrize("lang", ["es", "vi"])
+def test_what_readers_doubt_is_told(lang: str) -> None:
+    damaged = (
+        matrix(full(4, "NV4")).rsplit("\t", 2)[0], "\n".join(matrix(full(4, "NV4")).splitlines()[:3]),
+        matrix(["X NV4", "SYS X"]), matrix(["NV4 X", "X NV4"]), matrix(full(2, "NV4")) + "\n" + matrix(full(2, "SYS")),
+        " \tGPU0\tGPU1\n GPU0\tX\tGNS\n GPU1\tGNS\tX\n", xml(H200)[:-20], log()[:1500], query({}, {}) + "1, 2\n",
+        query().splitlines()[0], DMON + "0 7\n", table(("NVIDIA A...", "0MiB", "9MiB", "0%"), processes=None),
+        ports("25 GB/s", "?") + "GPU 1: X (UUID: y) all links are inActive\n",
+        "available: 1 nodes (0)\nnode 0 size: 0 MB\n",
+        rocm(lambda *_: "?", lambda *_: 1, 2), rocm(lambda *_: "XGMI", lambda *_: 1, 3)[:700],
+    )  # fmt: skip
+    said = {warning for text in damaged for warning in read(text).warnings}
+    assert len(said) > 15
+    assert [warning for warning in said if retold(warning, lang) == warning] == []
 
 
 def test_rules_are_of_one_table() -> None:

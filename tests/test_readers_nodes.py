@@ -314,6 +314,15 @@ def test_old_and_commented_tables_are_read() -> None:
     assert (second.name, second.power.draw_w, second.busy_share) == ("GeForce MX250", None, 0.03)
 
 
+def test_parts_of_an_output_are_read_without_their_first_lines() -> None:
+    rows = table(IDLE).splitlines()[2:]
+    assert [gpu.name for gpu in read("\n".join(rows)).gpus or ()] == [IDLE[0]]
+    part = "$ nvidia-smi -q -d PERFORMANCE\n\n" + log(heat="Active")[log().index("GPU 00000000") :]
+    assert (read(part).gpus or ())[0].reasons == ("hw_thermal",)
+    assert (read("index, name, uuid, serial\n0, NVIDIA L4, GPU-a, [N/A]\n").gpus or ())[0].name == "NVIDIA L4"
+    assert read(DMON + "```\n\n3 words follow\n").warnings == ()
+
+
 def test_the_plain_table_of_mig_has_instances_or_says_that_there_are_none() -> None:
     row = "0    7   0   0  |    15MiB /  9984MiB    | 14      0 |"
     (gpu,) = read(table(("NVIDIA H100 PCIe", "0MiB", "81559MiB", "N/A"), mig=[row])).gpus or ()

@@ -30,6 +30,8 @@ def samples(text: str) -> Node | None:
                 names = [_NAMES.get(word.lower(), word.lower()) for word in words]
             elif "Idx" in words:
                 units = dict(zip(names, words, strict=False))
+        elif words and not words[0][0].isdigit():
+            names = []  # what follows the table is another text
         elif names and words:
             sample = _sample(dict(zip(names, words, strict=False)), units, len(words) == len(names))
             odd += sample is None

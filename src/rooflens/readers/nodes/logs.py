@@ -15,7 +15,7 @@ _UNIT = re.compile(r"\s*\[([^\]]*)\]\s*$")
 _NAME = re.compile(r"\"?[a-z_]+[\w.]*(?: \[[^\],]*\])?\"?")
 _ASKED = re.compile(
     r"\"?(utilization\.|memory\.(total|used|free)|power\.|clocks|pcie\.|temperature\.|ecc\.|mig\.|pstate|driver_version"
-    r"|compute_cap|fabric\.)"
+    r"|compute_cap|fabric\.|(gpu_)?(uuid|serial)$)"
 )
 _LONGEST = 4000  # characters of a header
 

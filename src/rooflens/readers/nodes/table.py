@@ -34,9 +34,7 @@ _PROCESSES = re.compile(r"\|\s*(Processes:|No running processes found)")
 def table(text: str) -> Node | None:
     """What the table says; None where the text holds none."""
     head = HEAD.search(text)
-    if head is None:
-        return None
-    lines = [line.strip(" \t#/>") for line in text[head.start() :].splitlines() if len(line) < 200]
+    lines = [line.strip(" \t#/>") for line in text.splitlines() if len(line) < 200]
     gpus, warnings = list(_devices(lines)), []
     if any((gpu.name or "").endswith("...") for gpu in gpus):
         warnings.append("the table cuts long names off: nvidia-smi -L or -q says them whole")
@@ -45,9 +43,11 @@ def table(text: str) -> Node | None:
     if gpus and not _PROCESSES.search(text):
         warnings.append("the table has no list of processes: who is on the devices is not known")
     gpus = [_peopled(gpu, lines, listed=bool(_PROCESSES.search(text))) for gpu in gpus]
-    if not gpus and "No devices were found" not in text:
+    if not gpus and not (head and "No devices were found" in text):
         return None
-    return Node(tuple(gpus), driver=head[2] or head[1], held=("nvidia-smi",), warnings=tuple(warnings))
+    return Node(
+        tuple(gpus), driver=(head[2] or head[1]) if head else None, held=("nvidia-smi",), warnings=tuple(warnings)
+    )
 
 
 def _devices(lines: Sequence[str]) -> Iterator[Gpu]:

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 
 Leaf = tuple[str, str]
 XML = re.compile(r"<nvidia_smi_log>")
-TEXT = re.compile(r"^=+NVSMI LOG=+", re.MULTILINE)
+TEXT = re.compile(
+    r"^=+NVSMI LOG=+|^[ \t]*GPU [0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d[ \t]*$", re.MULTILINE
+)  # its first line, or that of a device where a part of it is shown
 _TAG = re.compile(r"<(?P<mark>[!?])?[^<>]*>|[^<]+")
 _NAME = re.compile(r"<(/?)([\w.:-]+)[^<>]*?(/?)>")
 _SEVERAL = ("gpu", "mig_device", "process_info")
@@ -55,7 +57,7 @@ def from_text(text: str) -> Iterator[Leaf]:
     start = TEXT.search(text)
     path: list[tuple[int, str]] = []
     seen: dict[str, int] = {}
-    for line in text[start.end() if start else 0 :].splitlines():
+    for line in text[start.start() if start else 0 :].splitlines():
         found = _KEY.match(line.rstrip())
         if found is None or len(line) > 400:
             continue
