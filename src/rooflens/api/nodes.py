@@ -72,7 +72,7 @@ def _asked() -> tuple[Node, tuple[str, ...]]:
         try:
             found.append(from_text(one.text, one.command))
         except RooflensError:
-            if not one.missing:
+            if not one.missing and (one.why or one.text.strip()):  # one device alone has no links to tell of
                 failed.append(f"{one.command}: {one.why or 'it printed nothing that is known here'}")
     tools = [one for one in heard if one.command.startswith(DEVICE_TOOLS)]
     if all(one.missing for one in tools):
