@@ -13,6 +13,7 @@ from rooflens.api.benches import bench
 from rooflens.cli.options import answer_file, format_options, json_flag, lang, out_option, ratios
 from rooflens.cli.printing import emit, say
 from rooflens.errors import AnswerIsNo, RooflensError
+from rooflens.present.retold import retold
 from rooflens.records import encode
 
 
@@ -62,7 +63,7 @@ def command(
     found = [bench(file, on, **said) for file in files]
     for one in found:
         for warning in one.warnings:
-            say(f"{one.where}: {warning}")
+            say(f"{one.where}: {retold(warning, lang)}")
     encoded = [encode(one) for one in found]
     whole: dict[str, Any] = encoded[0] if len(encoded) == 1 else {"runs": encoded}
     if out is not None:

@@ -14,6 +14,7 @@ from rooflens.api.profiles import Read, compare, read
 from rooflens.cli.options import Finite, Named, answer_file, format_options, json_flag, lang, limit, out_option
 from rooflens.cli.printing import emit, say
 from rooflens.errors import MOST_NAMES, AnswerIsNo, RooflensError, Unknown
+from rooflens.present.retold import retold
 from rooflens.records import encode
 
 COMPARE = "compare"
@@ -73,7 +74,7 @@ def command(
     found = [one.account for one in every]
     for one in found:
         for warning in one.warnings:
-            say(f"{one.where}: {warning}")
+            say(f"{one.where}: {retold(warning, lang)}")
     if plot is not None:
         _draw(plot, every, lang)
     encoded = [encode(one) for one in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rooflens.accounting.comparing import Comparison, Moved
@@ -14,6 +15,7 @@ from rooflens.units import show
 
 NAME = 44
 BAR = 40
+MOST_REASONS = 5
 
 
 def shown(found: Account, top: int, lang: str) -> str:
@@ -162,22 +164,30 @@ def _layers(layers: Sequence[Layered], lang: str) -> str:
 
 
 def _said(found: Account, top: int, lang: str) -> Iterator[str]:
-    """Findings of the kernels that are shown, what is missing of them, and the notes."""
+    """Findings of the kernels that are shown, what is missing of them, what their readers doubt, and the notes."""
     for kernel in found.kernels[:top]:
         for finding in kernel.findings:
             yield say("kernels.finding", lang, name=short(kernel.name), text=retold(finding, lang))
-    gone: dict[str, int] = {}
-    for kernel in found.kernels:
+    for why, count in _missing(found.kernels):
+        yield say("kernels.missing", lang, count=count, why=retold(why, lang))
+    doubts = Counter(note for kernel in found.kernels for note in kernel.notes)
+    for note, count in doubts.most_common(MOST_REASONS):
+        yield say("kernels.doubt", lang, count=count, text=retold(note, lang))
+    for note in found.notes:
+        yield say("frame.note", lang, text=retold(note, lang))
+
+
+def _missing(kernels: Sequence[Judged]) -> list[tuple[str, int]]:
+    """Why work is unknown, with the number of kernels, the most common reasons first."""
+    gone: Counter[str] = Counter()
+    for kernel in kernels:
         why = kernel.missing.get("bytes") or kernel.missing.get("flops")
         of_link = (
             kernel.family == "collective" and kernel.roof is not None
         )  # a collective has its link, and no other work
         if why is not None and kernel.regime != "launch" and not of_link:
-            gone[why] = gone.get(why, 0) + 1
-    for why, count in sorted(gone.items(), key=lambda one: -one[1])[:5]:
-        yield say("kernels.missing", lang, count=count, why=retold(why, lang))
-    for note in found.notes:
-        yield say("frame.note", lang, text=retold(note, lang))
+            gone[why] += 1
+    return gone.most_common(MOST_REASONS)
 
 
 def short(name: str) -> str:

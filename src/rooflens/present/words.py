@@ -21,7 +21,10 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
     "doctor": ("doctor",),
-    "retold": ("watched", "doctored", "accounts", "benched", "benched_doubts", "retold", "doubts", "claims", "kernels"),
+    "retold": (
+        "watched", "doctored", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled", "claims",
+        "kernels",
+    ),
     "trend": ("trend",),
     "watch": ("watch",), "export": ("export",),
 }  # fmt: skip

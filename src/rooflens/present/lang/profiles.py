@@ -52,6 +52,7 @@ EN: dict[str, str] = {
     "kernels.of_floor": "floor / measured",
     "kernels.finding": "finding: {name}: {text}",
     "kernels.missing": "unknown work of {count}: {why}",
+    "kernels.doubt": "note on {count}: {text}",
     "kernels.compared.span": "{before}: {before_s}; {after}: {after_s}; {times}x as fast, first to last moment of the devices",
     "kernels.compared.kernels": "{before}: {before_s}; {after}: {after_s}; {times}x as fast, kernels added up",
     "kernels.outcome": "outcome",
@@ -118,6 +119,7 @@ ES: dict[str, str] = {
     "kernels.of_floor": "suelo / medido",
     "kernels.finding": "hallazgo: {name}: {text}",
     "kernels.missing": "trabajo desconocido de {count}: {why}",
+    "kernels.doubt": "nota sobre {count}: {text}",
     "kernels.compared.span": "{before}: {before_s}; {after}: {after_s}; {times} veces más rápido, del primer al último "
     "momento de los dispositivos",
     "kernels.compared.kernels": "{before}: {before_s}; {after}: {after_s}; {times} veces más rápido, kernels sumados",
@@ -185,6 +187,7 @@ VI: dict[str, str] = {
     "kernels.of_floor": "sàn / đo được",
     "kernels.finding": "phát hiện: {name}: {text}",
     "kernels.missing": "không rõ khối lượng của {count}: {why}",
+    "kernels.doubt": "ghi chú về {count}: {text}",
     "kernels.compared.span": "{before}: {before_s}; {after}: {after_s}; nhanh gấp {times} lần, từ lúc đầu đến lúc cuối của "
     "các thiết bị",
     "kernels.compared.kernels": "{before}: {before_s}; {after}: {after_s}; nhanh gấp {times} lần, cộng các kernel",
