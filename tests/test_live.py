@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tracemalloc
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ from rooflens.telemetry.histograms import less, quantile, spread
 from rooflens.telemetry.rates import between
 from rooflens.telemetry.settings import asked_of, named
 from tests.fake_engine import OUTPUT, PROMPT, STEP_S, Engine, serving
-from tests.metric_pages import at, page, vllm
+from tests.metric_pages import DATA, at, page, vllm
 
 H100 = "h100-sxm5-80gb"
 LLAMA = "llama-3.1-8b"
@@ -544,6 +545,40 @@ def test_another_file_is_no_recording(tmp_path, line):
     file.write_text(line + "\n{}\n")
     with pytest.raises(BadFile, match="line 1"):
         list(replay(file))
+
+
+# --- a real vLLM 0.32 on a CPU: 24 requests of 128 and 64 tokens, 8 at a time; killed, and started again --------------
+
+REAL, SMOL = DATA / "real_vllm.jsonl.gz", str(DATA / "smol.json")
+CPU = str(Path(__file__).parents[1] / "experiments" / "cpu-example" / "profile.json")
+
+
+def test_a_real_run_is_counted_as_its_clients_counted_it():
+    pages = [at(page.at_s, page.text) for page in replay(REAL) if page.text and not page.about]
+    rates = one(pages[0], pages[3])
+    roof = Judge(SMOL, CPU, math="fp32").reading("u", rates).roof
+    seconds = rates.interval_s
+    assert rates.prompt_tokens_per_s * seconds == pytest.approx(24 * 128)
+    assert rates.generation_tokens_per_s * seconds == pytest.approx(24 * 64)
+    assert rates.steps_per_s * seconds == pytest.approx(195)  # 3 rounds of 64, and prompts that came alone
+    weights = 2 * (49152 * 576 + 576 + 30 * (2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536 + 2 * 576))
+    cache = 30 * 2 * 192 * 2  # layers x keys and values x width x bf16
+    assert roof.step_weight_bytes == weights
+    by_clients = 24 * 64 / 8 * weights + 24 * sum(128 + k for k in range(1, 64)) * cache
+    assert roof.mbu == pytest.approx(by_clients / seconds / machine(CPU).memory("read").floor_value, rel=0.03)
+    assert roof.estimated_over_ours == pytest.approx(1, abs=0.1)  # activations are not in ours
+
+
+def test_a_real_restart_in_mid_run_makes_no_spike():
+    seen = list(followed(replay(REAL)))
+    rates = [found.rates[0] for found in seen if not found.failed]
+    assert [found.failed is not None for found in seen] == [False, False, False, False, True, False, False]
+    assert [one.restarted for one in rates] == [False, False, False, False, True, False]
+    assert max(one.generation_tokens_per_s or 0.0 for one in rates) < 30  # 8 sequences at over a quarter of a second
+    assert rates[-2].generation_tokens_per_s * rates[-2].interval_s == pytest.approx(
+        1 + 12 * 8
+    )  # since it came up again
+    assert rates[-1].settings["max_model_len"] == "1024"
 
 
 # --- the verb ---------------------------------------------------------------------------------------------------------

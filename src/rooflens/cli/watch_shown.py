@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from rooflens.present.retold import retold
-from rooflens.present.tables import _line as plain
+from rooflens.present.tables import cell as plain
 from rooflens.present.words import say, share, word
 from rooflens.telemetry.record import Quantile, Rates, Reading, Roof, Spread
 from rooflens.telemetry.watch import Target
@@ -23,13 +23,13 @@ def shown(of: Target, lang: str) -> str:
         return say("watch.failed", lang, time=time, why=plain(retold(of.failed, lang)))
     parts = ["\n".join([_head(of, reading, time, lang), *_body(reading, lang)]) for reading in of.models]
     if of.gpus:
-        parts.append("\n".join([say("watch.devices", lang, url=of.url, time=time), *_gpus(of, lang)]))
+        parts.append("\n".join([say("watch.devices", lang, url=plain(of.url), time=time), *_gpus(of, lang)]))
     return "\n\n".join(parts)
 
 
 def _head(of: Target, reading: Reading, time: str, lang: str) -> str:
     rates, roof = reading.rates, reading.roof
-    what = say("watch.head", lang, url=of.url, time=time, engine=rates.engine, model=plain(rates.model or "?"))
+    what = say("watch.head", lang, url=plain(of.url), time=time, engine=rates.engine, model=plain(rates.model or "?"))
     if roof is None:
         return what
     state = say(f"watch.state.{roof.state}", lang)
