@@ -37,6 +37,8 @@ VERBS = {
     "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
     "doctor": ("doctor", "Is this node healthy, and what does it cost? Links, clocks, power, errors, judged."),
+    "serve": ("serve", "The same to look at and to drag: a page of this machine, in a browser."),
+    "page": ("page", "The same page as one file that works offline, to share."),
 }
 
 

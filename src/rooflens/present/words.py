@@ -26,7 +26,7 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
         "kernels",
     ),
     "trend": ("trend",),
-    "watch": ("watch",), "export": ("export",),
+    "watch": ("watch",), "export": ("export",), "page": ("page",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 

@@ -1,0 +1,91 @@
+"""`rooflens page`: the page as one file that works offline, to share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rooflens import artefacts
+from rooflens.cli.options import F, Named, format_options, json_flag, lang
+from rooflens.cli.printing import emit
+from rooflens.errors import RooflensError
+from rooflens.present.words import say
+from rooflens.records import decode, encode
+from rooflens.server.state import BATCHES, SCHEMA, State, settled
+from rooflens.units import show
+
+MODEL, MACHINE = "llama-3.1-8b", "h100-sxm5-80gb"  # what a page opens with when nobody names another; it shows both
+
+
+def state_options(function: F) -> F:
+    """What the page opens with: the fields of its state."""
+    count = click.IntRange(1)
+    for option in (
+        click.argument("model", default=MODEL),
+        click.option(
+            "--on", "machines", multiple=True, metavar="MACHINE", help="One to four; the first is predicted for."
+        ),
+        click.option("--phase", type=click.Choice(["decode", "prefill"]), default="decode", show_default=True),
+        click.option("--batch", type=count, default=1, show_default=True, help="Sequences."),
+        click.option("--context", type=count, default=4096, show_default=True, help="Positions attended to."),
+        format_options,
+        click.option("--tp", type=count, default=1, show_default=True, help="Devices sharing each layer."),
+        click.option("--pp", type=count, default=1, show_default=True, help="Stages sharing the layers."),
+        click.option("--ep", type=count, default=1, show_default=True, help="Devices sharing the experts."),
+        click.option(
+            "--microbatches", type=count, default=1, show_default=True, help="Parts of the batch in a pipeline."
+        ),
+        click.option("--engine", help="vllm, sglang, trtllm or llama.cpp: its defaults and what it costs."),
+        lang,
+    )[::-1]:
+        function = option(function)
+    return function
+
+
+def opened(asked: dict[str, Any]) -> tuple[State, frozenset[str]]:
+    """The state that these options ask for, and the machines they name: a file that is named here may be opened.
+
+    A model's config.json becomes part of the state. Raises RooflensError for a name that nothing matches.
+    """
+    said = {name: value for name, value in asked.items() if value is not None}
+    said["machines"] = list(said.get("machines") or [MACHINE])
+    given = frozenset(name.partition(",")[0].strip() for name in said["machines"] if _is_file(name))
+    path = Path(said["model"])
+    if path.suffix == ".json":
+        said["model"], said["config"] = (
+            path.stem if path.stem != "config" else path.resolve().parent.name,
+            _config(path),
+        )
+    return settled(decode(State, said, "state"), given), given
+
+
+def _is_file(name: str) -> bool:
+    path = Path(name.partition(",")[0].strip())
+    return path.suffix in (".json", ".toml") or (path / "profile.json").is_file()
+
+
+def _config(path: Path) -> str:
+    return artefacts.read_text(path)
+
+
+@click.command("page", epilog="Example:  rooflens page llama-3.1-8b --on h100-sxm5-80gb -o report.html")
+@state_options
+@click.option("--out", "-o", type=Named(), required=True, help="The file to write, as report.html.")
+@json_flag
+def command(out: Path, lang: str, as_json: bool, **asked: Any) -> None:
+    """The page as one file: roofline, prediction, levers of MODEL, at every batch of its slider, without a server."""
+    from rooflens.server.page import alone
+
+    if out.suffix not in (".html", ".htm") or out.is_dir():
+        raise RooflensError(f"--out {out}: name a file that ends in .html")
+    first, _ = opened({**asked, "lang": lang})
+    artefacts.writable(out)
+    text = alone(first).encode()
+    artefacts.write_bytes(out, text)
+    if as_json:
+        emit(artefacts.to_json({"file": artefacts.shown(out), "bytes": len(text), "state": encode(first)}, SCHEMA))
+    else:
+        states, size = len({*BATCHES, first.batch}), show(float(len(text)), "B", 3)
+        emit(say("page.written", lang, path=artefacts.shown(out), states=states, size=size))

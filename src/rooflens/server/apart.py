@@ -1,0 +1,115 @@
+"""Work in a process of its own that can be killed: files of strangers, and questions that take seconds.
+
+`python -m rooflens.server.apart` reads one request from standard input and writes one answer to standard output. Its
+memory, its time and the size of what it could write are limited by the system before it looks at anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rooflens.errors import RooflensError
+from rooflens.records import decode
+from rooflens.server import memory
+
+SECONDS = 5.0  # a file is read by then, or not at all
+LEVER_SECONDS = 60.0
+MEMORY_BYTES = 3 << 30
+FILE_BYTES = 256 << 20
+MOST_UPLOAD = 32 << 20
+TOO_LONG = (
+    "it was not read within {seconds:g} s and was stopped; the command line has no such limit: rooflens {verb} FILE"
+)
+BROKEN = "it could not be read: the process that read it ended without an answer; try the command line"
+
+
+async def file(name: str, content: bytes, asked: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+    """What a dropped file says. The file lies in memory, in a folder that is gone afterwards.
+
+    Raises RooflensError in one sentence for a file that says nothing, or not in time.
+    """
+    with memory.folder() as made:
+        path = made / memory.plain(name)
+        path.write_bytes(content)
+        too_long = TOO_LONG.format(seconds=seconds, verb="kernels")
+        try:
+            return await _answer({"path": str(path), "asked": asked}, seconds, too_long)
+        except RooflensError as error:
+            raise RooflensError(str(error).replace(f"{made}/", "").replace(str(made), "")) from None
+
+
+async def levers(state: dict[str, Any]) -> dict[str, Any]:
+    """What `advise` says of a state. Raises RooflensError as it does."""
+    return await _answer(
+        {"state": state}, LEVER_SECONDS, f"levers were not priced within {LEVER_SECONDS:g} s; ask again"
+    )
+
+
+async def _answer(request: dict[str, Any], seconds: float, too_long: str) -> dict[str, Any]:
+    command = (sys.executable, "-m", "rooflens.server.apart")
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
+    try:
+        out, _ = await asyncio.wait_for(
+            child.communicate(json.dumps({**request, "seconds": seconds}).encode()), seconds
+        )
+    except TimeoutError:
+        raise RooflensError(too_long) from None
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    try:
+        found: dict[str, Any] = json.loads(out)
+    except ValueError:
+        raise RooflensError(BROKEN) from None
+    if "error" in found:
+        raise RooflensError(found["error"])
+    return found
+
+
+def _limited(seconds: float) -> None:
+    """The system's own limits, where it has them: what passes one of them ends this process."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for kind, most in (
+        (resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, int(seconds) + 1),
+        (resource.RLIMIT_FSIZE, FILE_BYTES), (resource.RLIMIT_CORE, 0),
+    ):  # fmt: skip
+        hard = resource.getrlimit(kind)[1]
+        if hard == resource.RLIM_INFINITY or most < hard:
+            resource.setrlimit(kind, (most, most))
+
+
+def _done(request: dict[str, Any]) -> dict[str, Any]:
+    if "path" in request:
+        from rooflens.server.uploads import Asked, read
+
+        return read(Path(request["path"]), decode(Asked, request["asked"], "file"))
+    from rooflens.server.levers import levers as found
+    from rooflens.server.state import State
+
+    return found(decode(State, request["state"], "state"))
+
+
+def main() -> None:
+    """One request, one answer: the answer, or a sentence."""
+    request = json.loads(sys.stdin.buffer.read())
+    _limited(float(request["seconds"]))
+    try:
+        found = _done(request)
+    except RooflensError as error:
+        found = {"error": str(error)}
+    except (MemoryError, RecursionError):
+        found = {"error": "it needs more memory than the page gives a file; try the command line"}
+    sys.stdout.write(json.dumps(found, allow_nan=False))
+
+
+if __name__ == "__main__":
+    main()

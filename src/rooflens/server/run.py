@@ -1,0 +1,57 @@
+"""Listening: uvicorn on the loopback address, unless another was asked for."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+from rooflens.errors import RooflensError
+from rooflens.server.state import State
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def ready() -> None:
+    """Raises RooflensError where what serves is not installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise RooflensError(
+            f"serving needs {' and '.join(missing)}: pip install 'rooflens[serve]'; rooflens page -o FILE needs none"
+        )
+
+
+def address(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises RooflensError where that cannot be."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except (OSError, OverflowError) as error:
+        made.close()
+        why = getattr(error, "strerror", None) or str(error)
+        raise RooflensError(
+            f"cannot listen on {host} port {port}: {why.lower()}; take another --port, or 0 for any"
+        ) from None
+    return made
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine reach it."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def listen(first: State, given: frozenset[str], made: socket.socket, host: str) -> None:
+    """Answers until it is interrupted."""
+    import uvicorn
+
+    from rooflens.server.app import app
+
+    named = LOOPBACK | {host} if is_loopback(host) else None
+    config = uvicorn.Config(app(first, given, named), log_level="warning", access_log=False, server_header=False)
+    uvicorn.Server(config).run(sockets=[made])
