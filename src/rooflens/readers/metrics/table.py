@@ -115,6 +115,8 @@ def _numbers(table: Table, page: Page, name: Name) -> dict[Site, float]:
 
 
 def _histograms(table: Table, page: Page, name: Name) -> dict[Site, Histogram]:
+    if name.metric + "_count" not in page.series:
+        return {}
     counts, sums = (_numbers(table, page, Name("", name.metric + end, where=name.where)) for end in ("_count", "_sum"))
     buckets: dict[Site, dict[float, float]] = {}
     for site, bound, value in _meant(table, page, name.metric + "_bucket", name):
@@ -128,10 +130,16 @@ def _histograms(table: Table, page: Page, name: Name) -> dict[Site, Histogram]:
 
 def _meant(table: Table, page: Page, metric: str, name: Name) -> list[tuple[Site, float | None, float]]:
     """The samples of a metric that count, each with its site and bucket: of ranks that tell the same, the first."""
+    samples = page.series.get(metric)
+    if not samples:
+        return []
     of, where = (table.model_labels, table.engine_label, table.ranks), tuple(name.where.items())
+    if not table.ranks:
+        placed = ((_placed(labels, of, where), value) for labels, value in samples.items())
+        return [(at[0], at[1], value) for at, value in placed if at[0] is not None]
     found: list[tuple[Site, float | None, float, tuple[float, ...]]] = []
     first: dict[Site, tuple[float, ...]] = {}
-    for labels, value in page.series.get(metric, {}).items():
+    for labels, value in samples.items():
         site, bound, rank = _placed(labels, of, where)
         if site is not None:
             found.append((site, bound, value, rank))
