@@ -345,6 +345,28 @@ def eager(step_us, kernels_us, layers=32, each=9, every=None):
     return trace(*events, deviceProperties=[{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 150754820096}])
 
 
+LIBRARY = EIGHT_B / "library.json.gz"
+
+
+def test_a_layer_under_its_floor_is_a_finding_about_the_model():
+    # both have 32 layers of width 4096, and a token of the mixture reads more weights than were streamed in that time
+    assert not any("under its floor" in note for note in kernels(LIBRARY, model="llama-3.1-8b", batch=4).notes)
+    found = kernels(LIBRARY, model="mixtral-8x7b", batch=4)
+    assert found.layers[0].share_of_floor > 1
+    assert any("suspect another model than mixtral-8x7b" in note for note in found.notes)
+
+
+def test_a_model_of_another_width_has_no_floor_here():
+    found = kernels(LIBRARY, model="phi-3-mini-128k", batch=4)  # 32 layers too, of width 3072
+    assert (found.layers[0].width_fits, found.layers[0].floor_s) == (False, None)
+    assert any("another width than those of phi-3-mini-128k" in note for note in found.notes)
+
+
+def test_devices_that_share_a_layer_share_its_floor():
+    alone, shared = (kernels(LIBRARY, model="llama-3.1-8b", batch=4, tp=tp).layers[0].floor_s for tp in (1, 2))
+    assert shared == pytest.approx(alone / 2, rel=0.01)  # norms are on both
+
+
 def test_an_eager_decode_of_an_8b_model_is_bound_by_its_host(tmp_path):
     # 131 ms a step where the floor is 3.4 ms: no roof of the device explains it
     (tmp_path / "eager.json").write_text(eager(131e3, 5.4e3))
@@ -514,6 +536,8 @@ def test_a_slice_of_a_chip_never_gets_the_roofs_of_the_whole(tmp_path):
         (tmp_path / "t.json").write_text(trace(kernel("k", 0, 5), deviceProperties=[properties]))
         with pytest.raises(RooflensError, match="say whose roofs apply with --on MACHINE"):
             kernels(tmp_path / "t.json")
+        notes = kernels(tmp_path / "t.json", "h100-sxm5-80gb").notes
+        assert any("is none of the catalogue: the roofs are those of H100 SXM5 80GB" in note for note in notes)
 
 
 @pytest.mark.parametrize("what", [None, 3, b"x"])

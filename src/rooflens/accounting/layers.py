@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from rooflens.accounting.record import Layered
 from rooflens.records import record, replace
@@ -105,7 +106,8 @@ def _layered(
 ) -> Layered:
     every = [seconds for step in steps for seconds in step.layers_s]
     first = steps[0]
-    kernels = line.order[first.begin : first.begin + first.kernels]
+    kernels = [seen.kernels[i] for i in line.order[first.begin : first.begin + first.kernels]]
+    tokens = next((t for kernel in kernels if (t := _tokens(kernel, width)) is not None), None)
     return Layered(
         steps=len(steps),
         layers=layers,
@@ -113,7 +115,8 @@ def _layered(
         layer_s=median(every),
         slowest_s=max(every),
         names=pattern,
-        tokens=next((t for i in kernels if (t := _tokens(seen.kernels[i], width)) is not None), None),
+        tokens=tokens,
+        width_fits=tokens is not None if any(_rows(kernel) for kernel in kernels) else None,
     )
 
 
@@ -130,8 +133,13 @@ def _has(shapes: object, size: float) -> bool:
 
 def _tokens(kernel: Kernel, width: float) -> float | None:
     """New tokens of a step, from the first operand of a product: its values over the width of the model."""
-    shapes = kernel.operator.shapes if kernel.operator and kernel.family == "gemm" else ()
-    first = next((shape for shape in shapes if isinstance(shape, tuple) and len(shape) >= 2), None)
-    if first is None or first[-1] != width or not all(isinstance(size, int) for size in first):
+    first = _rows(kernel)
+    if not first or first[-1] != width or not all(isinstance(size, int) for size in first):
         return None
     return math.prod(float(size) for size in first[:-1])
+
+
+def _rows(kernel: Kernel) -> tuple[Any, ...]:
+    """The shape of the first operand of a product; () where the file does not say it."""
+    shapes = kernel.operator.shapes if kernel.operator and kernel.family == "gemm" else ()
+    return next((shape for shape in shapes if isinstance(shape, tuple) and len(shape) >= 2), ())

@@ -121,6 +121,8 @@ class OnDevice:
 class Layered:
     """Steps whose layers are alike. tokens: new ones of a step, where shapes say; else absent.
 
+    width_fits: whether a product of theirs reads rows of the model's width; absent where the file has no shapes.
+
     layer_s: median over layers and steps, slowest_s beside it. floor_s: of a layer of the model at this step, the mean
     of all its layers; absent where the step is not known. share_of_floor = floor_s / layer_s. names: the kernels of a
     layer in order.
@@ -133,6 +135,7 @@ class Layered:
     slowest_s: float
     names: tuple[str, ...]
     tokens: float | None = None
+    width_fits: bool | None = None
     phase: str | None = None
     floor_s: float | None = None
     share_of_floor: float | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -132,12 +132,27 @@ def _with_layers(found: Account, seen: Observed, machine: Machine, question: api
     if not steps:
         why = f"no stretch of kernels stands {layers} times in a row, as the layers of {built.name} would"
         return replace(found, notes=(*found.notes, why))
-    return replace(found, layers=tuple(_floored(one, layers, batch, machine, question) for one in steps))
+    floored = tuple(_floored(one, layers, batch, machine, question) for one in steps)
+    return replace(found, layers=floored, notes=(*found.notes, *_doubted(floored, built.name)))
+
+
+def _doubted(steps: Sequence[Layered], model: str) -> Iterator[str]:
+    """What speaks against the model or the step that was named."""
+    if any(one.width_fits is False for one in steps):
+        yield f"products of these layers read rows of another width than those of {model}: it is another model"
+    for one in steps:
+        if one.share_of_floor is not None and one.share_of_floor > 1 and one.floor_s is not None:
+            yield (
+                f"a layer took {show(one.layer_s, 's')}, under its floor of {show(one.floor_s, 's')}: suspect another "
+                f"model than {model}, other formats, a smaller batch or context, or devices that share it (--tp)"
+            )
 
 
 def _floored(one: Layered, layers: int, batch: float, machine: Machine, question: api.Question) -> Layered:
     """One kind of step with its floor: decode where it has a token a sequence, else the prefill of so many."""
     step = question
+    if one.width_fits is False:
+        return one
     if one.tokens is not None and one.tokens != batch:
         if one.tokens % batch or one.tokens < batch:
             return one  # a step of another batch than the one that was named: nobody knows its floor
@@ -173,13 +188,16 @@ def _without_kernels(seen: Observed) -> Iterator[str]:
 
 
 def _strangers(seen: Observed, machine: Machine) -> Iterator[str]:
-    """Devices of the file that are another chip than the one whose roofs were asked for, each chip once."""
+    """Devices of the file that are, or may be, another chip than the one whose roofs were asked for, each once."""
     for name, memory_bytes in dict.fromkeys((device.name, device.memory_bytes) for device in seen.devices):
-        if name is None:
+        if name is None or name == machine.title:
             continue
         try:
             said = stranger(accelerator(name, memory_bytes), machine)
         except Unknown:
-            continue
+            size = f" of {show(memory_bytes, 'B')}" if memory_bytes is not None else ""
+            said = (
+                f"the file's device, {name!r}{size}, is none of the catalogue: the roofs are those of {machine.title}"
+            )
         if said is not None:
             yield said

@@ -35,6 +35,8 @@ MOST_NAME = 80  # of a kernel's name, in a sentence
 @click.option("--model", help="Look for the layers of this model in the order of the kernels.")
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="With --model: sequences a step.")
 @click.option("--context", type=click.IntRange(1), help="With --model: positions attended to in decode (2048).")
+@click.option("--tp", type=click.IntRange(1), help="With --model: devices that shared each layer (1).")
+@click.option("--ep", type=click.IntRange(1), help="With --model: devices that shared its experts (1).")
 @format_options
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Kernels in the table.")
 @click.option(
@@ -51,7 +53,7 @@ MOST_NAME = 80  # of a kernel's name, in a sentence
 def command(
     files: tuple[str, ...], on: str | None, model: str | None, batch: int, context: int | None, top: int,
     fail_below: tuple[str, ...], tolerance: float | None, plot: Path | None, out: Path | None, lang: str,
-    as_json: bool, **formats: str | None,
+    as_json: bool, **shared: Any,
 ) -> None:  # fmt: skip
     """What did my profiler really say? Every kernel under its roof, and the whole run attributed.
 
@@ -59,18 +61,17 @@ def command(
     `compare BEFORE AFTER`: two runs, what moved and why.
     """
     limits = [_limit(text) for text in fail_below]
+    of_step = _of_step(batch, context, shared)
     if files[0] == COMPARE and not Path(COMPARE).exists():
-        if model or plot or limits or _of_steps(batch, context, formats):
+        if model or plot or limits or of_step:
             raise RooflensError("compare takes --on, --tolerance, --top, --out and --json; the rest is of one run")
         _compare(files[1:], on, tolerance, top, out, lang, as_json=as_json)
         return
     if tolerance is not None:
         raise RooflensError("--tolerance is of two runs: rooflens kernels compare BEFORE AFTER")
-    asked: dict[str, Any] = {"model": model, "batch": batch, "context": context, **formats} if model else {}
-    given = _of_steps(batch, context, formats)
-    if model is None and given:
-        raise RooflensError(f"--{given[0]} says what step a model ran; name the model with --model")
-    every = [read(file, on, **asked) for file in files]
+    if model is None and of_step:
+        raise RooflensError(f"--{next(iter(of_step))} says what step a model ran; name the model with --model")
+    every = [read(file, on, model=model, **of_step) for file in files]
     found = [one.account for one in every]
     for one in found:
         for warning in one.warnings:
@@ -85,10 +86,10 @@ def command(
     _judge(limits, found)
 
 
-def _of_steps(batch: int, context: int | None, formats: dict[str, str | None]) -> list[str]:
-    """The options that were given and say what step a model ran."""
-    given = [name for name, value in formats.items() if value is not None]
-    return given + [name for name, value in (("batch", batch > 1), ("context", context is not None)) if value]
+def _of_step(batch: int, context: int | None, shared: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given of those that say what step a model ran."""
+    given = {"batch": batch if batch > 1 else None, "context": context, **shared}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _compare(

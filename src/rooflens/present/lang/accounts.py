@@ -43,6 +43,10 @@ EN: dict[str, str] = {
     "retold.above_roof": "{count} kernels are above their roof; each says what to suspect, and counts as all floor here",
     "retold.launch_assumed": "launch-bound: under twice {time}, a small kernel on one H200; measure this machine",
     "retold.stranger": "the file is of {chip}, the roofs are those of {machine}",
+    "retold.unlisted": "the file's device, {name}, is none of the catalogue: the roofs are those of {machine}",
+    "retold.other_width": "products of these layers read rows of another width than those of {model}: it is another model",
+    "retold.under_floor": "a layer took {time}, under its floor of {floor}: suspect another model than {model}, other formats, "
+    "a smaller batch or context, or devices that share it (--tp)",
     "retold.no_layers": "no stretch of kernels stands {count} times in a row, as the layers of {model} would",
     "retold.which_math": "neither the kernel's name nor its operator says which math it is, so no compute roof applies",
     # two runs
@@ -100,6 +104,10 @@ ES: dict[str, str] = {
     "retold.above_roof": "{count} kernels están por encima de su techo; cada uno dice qué sospechar, y aquí cuenta todo como suelo",
     "retold.launch_assumed": "limitado por lanzamiento: menos del doble de {time}, un kernel pequeño en una H200; mide esta máquina",
     "retold.stranger": "el archivo es de {chip}, los techos son los de {machine}",
+    "retold.unlisted": "el dispositivo del archivo, {name}, no está en el catálogo: los techos son los de {machine}",
+    "retold.other_width": "los productos de estas capas leen filas de otro ancho que las de {model}: es otro modelo",
+    "retold.under_floor": "una capa tardó {time}, por debajo de su suelo de {floor}: sospecha de otro modelo que {model}, otros "
+    "formatos, un lote o un contexto menores, o dispositivos que lo comparten (--tp)",
     "retold.no_layers": "ningún tramo de kernels se repite {count} veces seguidas, como harían las capas de {model}",
     "retold.which_math": "ni el nombre del kernel ni su operador dicen qué aritmética es, así que no hay techo de cómputo",
     "retold.moved.before": "solo en la ejecución anterior",
@@ -156,6 +164,10 @@ VI: dict[str, str] = {
     "retold.above_roof": "{count} kernel cao hơn trần; mỗi cái nói nên nghi điều gì, và ở đây tính hết là sàn",
     "retold.launch_assumed": "bị giới hạn bởi khởi chạy: dưới hai lần {time}, một kernel nhỏ trên một H200; hãy đo máy này",
     "retold.stranger": "tệp là của {chip}, các trần là của {machine}",
+    "retold.unlisted": "thiết bị của tệp, {name}, không có trong danh mục: các trần là của {machine}",
+    "retold.other_width": "phép nhân trong các tầng này đọc hàng có bề rộng khác của {model}: đó là mô hình khác",
+    "retold.under_floor": "một tầng mất {time}, dưới sàn {floor} của nó: nghi mô hình khác {model}, định dạng khác, batch hoặc ngữ "
+    "cảnh nhỏ hơn, hoặc nhiều thiết bị chia nhau (--tp)",
     "retold.no_layers": "không đoạn kernel nào lặp {count} lần liên tiếp như các lớp của {model}",
     "retold.which_math": "cả tên kernel lẫn toán tử đều không nói phép tính nào, nên không có trần tính toán",
     "retold.moved.before": "chỉ có ở lần chạy trước",
