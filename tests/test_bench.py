@@ -209,6 +209,18 @@ def test_more_sequences_at_once_than_were_sent_deny_the_figures(bench):
     assert "58.28 sequences at once, and at most 8 were sent" in tpot.findings[0]
 
 
+def test_a_figure_below_zero_is_a_finding_and_no_ratio(bench):
+    found = named(bench({**LENGTHY, "mean_tpot_ms": -3.0}, H100, **LLAMA_8B))
+    assert (found["tpot mean"].ratio, found["tpot median"].ratio_name) == (None, "mbu")  # the next one that is a time
+    assert "a figure below 0 was not measured" in found["tpot mean"].findings[0]
+
+
+def test_a_format_that_nobody_knows_is_refused(bench):
+    with pytest.raises(RooflensError, match="unknown dtype 'zz'"):
+        bench(MAMF, H100, math="zz")
+    assert only(bench(MAMF, H100, math="float16"), "NVIDIA H100 SXM").ceiling == "compute/matrix/fp16"
+
+
 def test_drafts_make_steps_longer_than_tokens(bench):
     plain = only(bench(LENGTHY, H100, **LLAMA_8B), "tpot mean")
     drafted = only(bench({**LENGTHY, "backend": "sglang", "accept_length": 2.5}, H100, **LLAMA_8B), "tpot mean")

@@ -82,7 +82,7 @@ def runs(points: Sequence[BenchPoint]) -> Iterator[tuple[Run, tuple[BenchPoint, 
 
 
 def _run(group: dict[str, BenchPoint]) -> Run:
-    values = {name: point.value for name, point in group.items()}
+    values = {name: point.value for name, point in group.items() if point.value is not None and point.value >= 0}
     step = next((name for name in STEP_POINTS if values.get(name)), None)
     conditions = next(iter(group.values())).conditions
     accepted, most = conditions.get("accept_length"), conditions.get("max_concurrency")

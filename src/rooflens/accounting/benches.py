@@ -15,6 +15,7 @@ from rooflens.roofline.observed import BenchPoint, Observed
 from rooflens.units import show
 
 NO_MACHINE = "no machine is named: --on MACHINE sets it against its ceiling"
+BELOW_ZERO = "a figure below 0 was not measured: suspect a clock that was set back, or counters that began anew"
 ONE_SIZE = "one size alone: whether larger ones would be faster, the file does not say"
 
 
@@ -71,9 +72,14 @@ def _asked(seen: Observed, model: Modelled | None, math: str | None) -> Iterator
             yield _of_tool(point, model, math)
 
 
+def _no_figure(point: BenchPoint) -> Asked:
+    """A point that the tool gave no value, or one that nothing measures."""
+    return Asked(point, None, doubts=() if point.value is None else (BELOW_ZERO,))
+
+
 def _of_tool(point: BenchPoint, model: Modelled | None, math: str | None) -> Asked:
-    if point.value is None:
-        return Asked(point, None)
+    if point.value is None or point.value < 0:
+        return _no_figure(point)
     try:
         return Asked(point, bench_tools.asked(point, model, math))
     except RooflensError as why:  # a step that no model has, or no machine can do
@@ -82,8 +88,8 @@ def _of_tool(point: BenchPoint, model: Modelled | None, math: str | None) -> Ask
 
 def _of_run(point: BenchPoint, run: bench_runs.Run, model: Modelled | None) -> Asked:
     """A point of a serving run; where it beats what no software beats, or the run denies itself, that is said."""
-    if point.value is None:
-        return Asked(point, None)
+    if point.value is None or point.value < 0:
+        return _no_figure(point)
     try:
         floor_s = bench_runs.first_token_s(point, run, model)
         demand = bench_runs.served(point, run, model)

@@ -35,6 +35,7 @@ def bench(file: str | Path, on: str | Machine | None = None, *, model: str | Non
     Raises BadFile for a file that no reader knows, RooflensError where it holds kernels and no figures.
     """
     _only_known(asked)
+    math = _math(asked.get("math"))
     seen = read(file)
     there, notes = machine_of(seen, on)
     link = asked.pop("link", None)
@@ -45,12 +46,12 @@ def bench(file: str | Path, on: str | Machine | None = None, *, model: str | Non
         notes = (*notes, NO_STEPS) if model else notes
         _no_step(asked, seen, served=served)
     if there is None or name is None:
-        return judged(seen, there, None, asked.get("math"), strangers, None, notes)
+        return judged(seen, there, None, math, strangers, None, notes)
     question = api.Question(name, **{**_from_file(seen, there), **asked})
     modelled, said, precision = _modelled(question, there, exact="weights" in asked)
     if not modelled.exact and bench_tools.sized(seen.points):
         precision["precision"] = f"weights as large as the file says, KV {precision['precision'].partition(', KV ')[2]}"
-    return judged(seen, there, modelled, asked.get("math"), strangers, precision, (*notes, *said))
+    return judged(seen, there, modelled, math, strangers, precision, (*notes, *said))
 
 
 def read(file: str | Path) -> Observed:
@@ -105,6 +106,11 @@ def _only_known(asked: Mapping[str, Any]) -> None:
     for name in asked:
         if name not in ABOUT_STEPS:
             raise Unknown("argument", name, ABOUT_STEPS)
+
+
+def _math(named: str | None) -> str | None:
+    """The math that was asked for, by its own name. Raises RooflensError for a format that nobody knows."""
+    return named if named is None or named.endswith("_acc16") else dtype(named).math
 
 
 def _named(seen: Observed) -> str | None:

@@ -22,6 +22,7 @@ EN: dict[str, str] = {
     "named, or another machine",
     "retold.over.ttft": "{value} beats the floor of a prefill, {floor}: suspect prompts that were found in a cache, "
     "fewer bits than were counted, another model or another machine",
+    "retold.over.below_zero": "a figure below 0 was not measured: suspect a clock that was set back, or counters that began anew",
     "retold.over.at_once": "output tokens/s x the time of a token makes {batch} sequences at once, and at most "
     "{most} were sent: these figures are not of one run, or prompt tokens were counted as output",
     # notes
@@ -78,6 +79,7 @@ ES: dict[str, str] = {
     "dispositivos que los nombrados u otra máquina",
     "retold.over.ttft": "{value} bate el mínimo de un prefill, {floor}: sospeche de prompts hallados en una caché, "
     "menos bits que los contados, otro modelo u otra máquina",
+    "retold.over.below_zero": "una cifra por debajo de 0 no se midió: sospecha de un reloj atrasado, o de contadores que empezaron de nuevo",
     "retold.over.at_once": "tokens de salida/s x el tiempo de un token dan {batch} secuencias a la vez, y se "
     "enviaron como mucho {most}: estas cifras no son de una misma ejecución, o se contaron tokens de prompt como "
     "salida",
@@ -132,6 +134,7 @@ VI: dict[str, str] = {
     "máy khác",
     "retold.over.ttft": "{value} vượt sàn của một prefill, {floor}: hãy ngờ prompt có sẵn trong cache, ít bit hơn đã "
     "đếm, mô hình khác hoặc máy khác",
+    "retold.over.below_zero": "số dưới 0 không phải là số đo được: nghi đồng hồ bị vặn lùi, hoặc bộ đếm bắt đầu lại",
     "retold.over.at_once": "token đầu ra/s x thời gian một token cho {batch} chuỗi cùng lúc, mà chỉ gửi nhiều nhất "
     "{most}: các số này không cùng một lần chạy, hoặc token prompt bị tính là đầu ra",
     "retold.noted.whole": "bảng embedding được tính dù một token chỉ đọc một hàng, còn cache KV thì không: --model "
