@@ -516,6 +516,23 @@ def test_a_machine_that_was_measured_on_such_a_chip_is_no_other_chip():
     assert not any("the file is of" in note for note in kernels(TRACE, "measured:h200-sxm-141gb").notes)
 
 
+def test_every_answer_repeats_what_was_assumed_of_the_machine(tmp_path):
+    said = "assumed of h200-sxm-141gb: memory 2TB/s"
+    on = "h200-sxm-141gb,memory=2TB/s"
+    assert said in kernels(TRACE, on).notes
+    assert compare(TRACE, TRACE, on).notes == (said,)
+
+
+def test_a_comparison_says_what_the_readers_say_of_its_files_and_of_their_chips(cli, tmp_path):
+    whole = trace(kernel("k", 0, 5), kernel("k", 9, 5), deviceProperties=[{"id": 0, "name": "NVIDIA L4"}])
+    (tmp_path / "a.json").write_text(whole)
+    (tmp_path / "b.json").write_text(whole[:-20])
+    told = cli("kernels", "compare", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--on", "l40s")
+    assert told.code == 0
+    assert "b.json: is cut off at byte" in told.err
+    assert "the file is of L4, the roofs are those of L40S" in told.out
+
+
 def test_a_name_that_begins_another_is_another_chip(tmp_path):
     (tmp_path / "t.json").write_text(trace(kernel("k", 0, 5), deviceProperties=[{"id": 0, "name": "NVIDIA L4"}]))
     assert "the file is of L4, the roofs are those of L40S" in kernels(tmp_path / "t.json", "l40s").notes

@@ -215,6 +215,10 @@ def test_a_figure_below_zero_is_a_finding_and_no_ratio(bench):
     assert "a figure below 0 was not measured" in found["tpot mean"].findings[0]
 
 
+def test_every_answer_repeats_what_was_assumed_of_the_machine(bench):
+    assert "assumed of rtx-4090-24gb: memory 2TB/s" in bench([DECODE], f"{R4090},memory=2TB/s").notes
+
+
 def test_a_format_that_nobody_knows_is_refused(bench):
     with pytest.raises(RooflensError, match="unknown dtype 'zz'"):
         bench(MAMF, H100, math="zz")

@@ -107,7 +107,7 @@ def of_step(step: Alone, found: Arithmetic, machine: Machine) -> Top:
 def notes(tops: Sequence[Top], machines: Sequence[Machine]) -> Iterator[str]:
     """What a reader of the table must know."""
     for machine in machines:
-        yield from (f"assumed of {machine.name}: {name} {text}" for name, text in machine.assumed.items())
+        yield from machine.assumptions
     for top in tops:
         if top.why_not:
             yield f"{top.model} on {top.machine}: {top.why_not}"

@@ -46,7 +46,7 @@ def judged(
         conventions=said,
         machine=machine.title if machine else None,
         model=model.name if model else None,
-        notes=(*notes, *_notes(seen)),
+        notes=(*(machine.assumptions if machine else ()), *notes, *_notes(seen)),
         warnings=seen.warnings,
     )
 

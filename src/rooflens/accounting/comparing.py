@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Se
 from typing import Literal
 
 from rooflens.accounting.record import Account, Attribution, Judged
-from rooflens.records import html, record
+from rooflens.records import field, html, record
 from rooflens.units import percent
 
 SCHEMA = "rooflens/kernels-compare/1"
@@ -68,7 +68,7 @@ class Comparison:
 
     speedup = before_s / after_s, absent where the run after took no time. tolerance: two times that differ by less than
     this share of the longer are the same, whichever came first. kernels: the largest differences first. attribution_s:
-    after - before, part by part, where both know it.
+    after - before, part by part, where both know it. warnings: what the readers of the two files say of them.
     """
 
     _repr_html_ = html
@@ -84,6 +84,7 @@ class Comparison:
     tolerance: float
     speedup: float | None = None
     notes: tuple[str, ...] = ()
+    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def compared(before: Account, after: Account, tolerance: float = TOLERANCE) -> Comparison:
@@ -105,6 +106,7 @@ def compared(before: Account, after: Account, tolerance: float = TOLERANCE) -> C
         kernels=tuple(moved),
         tolerance=tolerance,
         notes=tuple(_notes(before, after)),
+        warnings={run.where: run.warnings for run in (before, after) if run.warnings},
     )
 
 

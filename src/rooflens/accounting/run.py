@@ -54,7 +54,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
         rank=seen.rank,
         world=seen.world,
         training=seen.training,
-        notes=(*notes, *_notes(seen, kernels)),
+        notes=(*machine.assumptions, *notes, *_notes(seen, kernels)),
         warnings=seen.warnings,
     )
 

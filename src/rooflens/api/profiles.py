@@ -61,8 +61,11 @@ def compare(
     """Two runs, kernel by kernel: what moved and why. tolerance: a share. Raises as `kernels` does."""
     if tolerance is not None:
         _share(tolerance)
-    old, new = (_account(seen, there(seen, on)) for seen in (observed(before), observed(after)))
-    return compared(old, new) if tolerance is None else compared(old, new, tolerance)
+    found = [(seen, there(seen, on)) for seen in (observed(before), observed(after))]
+    old, new = (_account(seen, machine) for seen, machine in found)
+    moved = compared(old, new) if tolerance is None else compared(old, new, tolerance)
+    said = [(*machine.assumptions, *_strangers(seen, machine)) for seen, machine in found]
+    return replace(moved, notes=(*dict.fromkeys(note for one in said for note in one), *moved.notes))
 
 
 def _share(tolerance: object) -> None:

@@ -229,4 +229,4 @@ def _notes(first: Machine, second: Machine, pairs: list[Formats]) -> Iterator[st
             f"what memory-bound work gains from the narrower format is not {first.name}'s: "
             f"{second.name} may store fewer bytes too"
         )
-    yield from (f"assumed of {m.name}: {name} {text}" for m in (first, second) for name, text in m.assumed.items())
+    yield from (*first.assumptions, *second.assumptions)

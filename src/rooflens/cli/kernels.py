@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,7 @@ def command(
     every = [read(file, on, model=model, **of_step) for file in files]
     found = [one.account for one in every]
     for one in found:
-        for warning in one.warnings:
-            say(f"{one.where}: {retold(warning, lang)}")
+        _warn(one.where, one.warnings, lang)
     if plot is not None:
         _draw(plot, every, lang)
     encoded = [encode(one) for one in found]
@@ -84,6 +84,11 @@ def command(
         artefacts.write_json(answer_file(out, "kernels"), whole, SCHEMA)
     emit(artefacts.to_json(whole, SCHEMA) if as_json else _shown(found, top, lang))
     _judge(limits, found)
+
+
+def _warn(where: str, warnings: Iterable[str], lang: str) -> None:
+    for warning in warnings:
+        say(f"{where}: {retold(warning, lang)}")
 
 
 def _of_step(batch: int, context: int | None, shared: dict[str, Any]) -> dict[str, Any]:
@@ -101,6 +106,8 @@ def _compare(
     if len(files) != 2:
         raise RooflensError(f"compare takes two files, BEFORE and AFTER; {len(files)} were given")
     found = compare(files[0], files[1], on, tolerance=tolerance)
+    for where, warnings in found.warnings.items():
+        _warn(where, warnings, lang)
     encoded = encode(found)
     if out is not None:
         artefacts.write_json(answer_file(out, "kernels-compare"), encoded, COMPARE_SCHEMA)

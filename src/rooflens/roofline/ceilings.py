@@ -94,6 +94,11 @@ class Machine:
         """Whether any of its ceilings was measured."""
         return any(c.origin == "measured" for c in self.ceilings)
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What a person put in the place of its own figures, as every answer repeats it."""
+        return tuple(f"assumed of {self.name}: {name} {text}" for name, text in self.assumed.items())
+
     def find(self, kind: Kind, **wanted: str | None) -> list[Ceiling]:
         """The trusted ceilings of this kind whose given fields match, fastest first."""
         asked = (kind, *wanted.items())
