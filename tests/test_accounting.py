@@ -362,6 +362,15 @@ def test_a_model_of_another_width_has_no_floor_here():
     assert any("another width than those of phi-3-mini-128k" in note for note in found.notes)
 
 
+def test_the_batch_of_a_step_is_taken_from_the_person_aloud():
+    # four tokens a step: one each of four sequences, or a prompt of two of two, or nothing that three could share
+    said = {batch: kernels(LIBRARY, model="llama-3.1-8b", batch=batch) for batch in (4, 2, 3)}
+    assert [said[batch].layers[0].phase for batch in said] == ["decode", "prefill", None]
+    assert not any("a step of 4 tokens" in note for note in said[4].notes)
+    assert "a step of 4 tokens is taken as the prefill of 2 tokens a sequence at batch 2" in said[2].notes
+    assert "a step of 4 tokens is of another batch than 3: its floor is not known" in said[3].notes
+
+
 def test_devices_that_share_a_layer_share_its_floor():
     alone, shared = (kernels(LIBRARY, model="llama-3.1-8b", batch=4, tp=tp).layers[0].floor_s for tp in (1, 2))
     assert shared == pytest.approx(alone / 2, rel=0.01)  # norms are on both

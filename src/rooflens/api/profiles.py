@@ -129,21 +129,26 @@ def _only_of_steps(model: str | None, asked: Mapping[str, Any]) -> None:
 
 def _with_layers(found: Account, seen: Observed, machine: Machine, question: api.Question) -> Account:
     """The account with the model's layers; a note where none were found."""
-    built = api.model(question.what, question.attention, fused=question.fused)
+    built, *_ = api.prepared(question, machine)
     layers, batch = int(built.letters["L"]), question.batch
     steps = layered(seen, layers, float(built.letters["D"]), float(built.letters["V"]))
     if not steps:
         why = f"no stretch of kernels stands {layers} times in a row, as the layers of {built.name} would"
         return replace(found, notes=(*found.notes, why))
     floored = tuple(_floored(one, layers, batch, machine, question) for one in steps)
-    return replace(found, layers=floored, notes=(*found.notes, *_doubted(floored, built.name)))
+    return replace(found, layers=floored, notes=(*found.notes, *_doubted(floored, built.name, batch)))
 
 
-def _doubted(steps: Sequence[Layered], model: str) -> Iterator[str]:
-    """What speaks against the model or the step that was named."""
+def _doubted(steps: Sequence[Layered], model: str, batch: float) -> Iterator[str]:
+    """What was taken for granted, and what speaks against the model or the step that was named."""
     if any(one.width_fits is False for one in steps):
         yield f"products of these layers read rows of another width than those of {model}: it is another model"
     for one in steps:
+        if one.floor_s is None and one.tokens is not None:
+            yield f"a step of {one.tokens:g} tokens is of another batch than {batch:g}: its floor is not known"
+        elif one.phase == "prefill" and one.tokens is not None:
+            prompt = f"{one.tokens / batch:g} tokens a sequence at batch {batch:g}"
+            yield f"a step of {one.tokens:g} tokens is taken as the prefill of {prompt}"
         if one.share_of_floor is not None and one.share_of_floor > 1 and one.floor_s is not None:
             yield (
                 f"a layer took {show(one.layer_s, 's')}, under its floor of {show(one.floor_s, 's')}: suspect another "

@@ -44,6 +44,8 @@ EN: dict[str, str] = {
     "retold.launch_assumed": "launch-bound: under twice {time}, a small kernel on one H200; measure this machine",
     "retold.stranger": "the file is of {chip}, the roofs are those of {machine}",
     "retold.unlisted": "the file's device, {name}, is none of the catalogue: the roofs are those of {machine}",
+    "retold.other_batch": "a step of {tokens} tokens is of another batch than {batch}: its floor is not known",
+    "retold.as_prefill": "a step of {tokens} tokens is taken as the prefill of {prompt} tokens a sequence at batch {batch}",
     "retold.other_width": "products of these layers read rows of another width than those of {model}: it is another model",
     "retold.under_floor": "a layer took {time}, under its floor of {floor}: suspect another model than {model}, other formats, "
     "a smaller batch or context, or devices that share it (--tp)",
@@ -105,6 +107,8 @@ ES: dict[str, str] = {
     "retold.launch_assumed": "limitado por lanzamiento: menos del doble de {time}, un kernel pequeño en una H200; mide esta máquina",
     "retold.stranger": "el archivo es de {chip}, los techos son los de {machine}",
     "retold.unlisted": "el dispositivo del archivo, {name}, no está en el catálogo: los techos son los de {machine}",
+    "retold.other_batch": "un paso de {tokens} tokens es de otro lote que {batch}: no se conoce su suelo",
+    "retold.as_prefill": "un paso de {tokens} tokens se toma como el prefill de {prompt} tokens por secuencia con lote {batch}",
     "retold.other_width": "los productos de estas capas leen filas de otro ancho que las de {model}: es otro modelo",
     "retold.under_floor": "una capa tardó {time}, por debajo de su suelo de {floor}: sospecha de otro modelo que {model}, otros "
     "formatos, un lote o un contexto menores, o dispositivos que lo comparten (--tp)",
@@ -165,6 +169,8 @@ VI: dict[str, str] = {
     "retold.launch_assumed": "bị giới hạn bởi khởi chạy: dưới hai lần {time}, một kernel nhỏ trên một H200; hãy đo máy này",
     "retold.stranger": "tệp là của {chip}, các trần là của {machine}",
     "retold.unlisted": "thiết bị của tệp, {name}, không có trong danh mục: các trần là của {machine}",
+    "retold.other_batch": "một bước {tokens} token là của batch khác {batch}: không rõ sàn của nó",
+    "retold.as_prefill": "một bước {tokens} token được coi là prefill {prompt} token mỗi chuỗi với batch {batch}",
     "retold.other_width": "phép nhân trong các tầng này đọc hàng có bề rộng khác của {model}: đó là mô hình khác",
     "retold.under_floor": "một tầng mất {time}, dưới sàn {floor} của nó: nghi mô hình khác {model}, định dạng khác, batch hoặc ngữ "
     "cảnh nhỏ hơn, hoặc nhiều thiết bị chia nhau (--tp)",
