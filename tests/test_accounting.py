@@ -243,6 +243,29 @@ def test_devices_are_added_up_and_each_kept_alone():
     assert found.devices[1].attribution_s.floor == pytest.approx(20e-6)
 
 
+def test_nothing_saves_more_than_the_time_that_overlapping_kernels_took_together():
+    # two streams, 100 us each at once, of which the slope asks 10 each: 90 of 100 us at the most, not 180
+    slow = Kernel("add", time_s=100e-6, flops={}, bytes=10e6, device=0)
+    line = replace(LINE, span_s=100e-6, kernels_s=100e-6, collectives_s=0, copies_s=0, gaps_s=0, host_s=0, launch_s=0,
+                   unseen_s=0, streams=2)  # fmt: skip
+    (remedy,) = account(Observed("w", "torch-trace", kernels=(slow, slow), timelines=(line,)), TOY).remedies
+    assert (remedy.saves_s, remedy.gain) == (pytest.approx(90e-6), pytest.approx(10))
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6), st.floats(0.2, 1.0))
+def test_the_floor_of_kernels_that_overlap_is_no_less_than_what_they_ask_of_memory(shares, together):
+    # each of 100 us, with so much of the slope; together they ran for this share of their sum, which is enough for them
+    took = together * 100e-6 * len(shares)
+    kernels = tuple(Kernel("add", time_s=100e-6, flops={}, bytes=share * 100e6, device=0) for share in shares)
+    line = replace(LINE, span_s=took, kernels_s=took, collectives_s=0, copies_s=0, gaps_s=0, host_s=0, launch_s=0,
+                   unseen_s=0, streams=6)  # fmt: skip
+    found = account(Observed("w", "torch-trace", kernels=kernels, timelines=(line,)), TOY)
+    floor = found.attribution_s.floor
+    assert floor == pytest.approx(min(sum(shares) * 100e-6, took), abs=1e-12)
+    assert floor / took >= min(found.mbu, 1) - 1e-9
+    assert found.attribution_s.whole_s == pytest.approx(took)
+
+
 def test_weights_that_are_unpacked_for_a_product_are_all_overhead():
     seen = Observed("x", "nsys-stats", kernels=(Kernel("dequant_q4_k_f16", time_s=24e-3), Kernel("gemm", time_s=76e-3)))
     remedy = account(seen, TOY).remedies[0]

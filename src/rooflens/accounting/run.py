@@ -1,7 +1,8 @@
 """A whole run attributed: what the roofs ask, what kernels took beyond it, and what ran no kernel at all.
 
 span = kernels + collectives + copies + gaps (Timeline); kernels = floor + inefficiency + unknown. Kernels that overlap
-share the time they ran together in proportion to their durations.
+share the time they ran together in proportion to their durations; their floor is no less than what they ask of one
+resource together, which no overlap makes less of.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
     whole_s = seen.time_s
     kernels = tuple(judged(kernel, machine, whole_s, launch_s) for kernel in seen.kernels)
     moving = {i for i, kernel in enumerate(seen.kernels) if kernel.collective is not None}
-    devices = tuple(_devices(seen, kernels, moving))
+    devices = tuple(_devices(seen, kernels, moving, machine))
     attribution = _total([one.attribution_s for one in devices]) if devices else _alone(kernels, moving)
     known_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving and _known(k))
     counted_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving)
@@ -63,27 +64,29 @@ def _known(kernel: Judged) -> bool:
     return kernel.flops is not None and kernel.bytes is not None
 
 
-def _devices(seen: Observed, kernels: Sequence[Judged], moving: set[int]) -> Iterator[OnDevice]:
+def _devices(seen: Observed, kernels: Sequence[Judged], moving: set[int], machine: Machine) -> Iterator[OnDevice]:
     for line in seen.timelines:
         own = [i for i, kernel in enumerate(seen.kernels) if kernel.device == line.device]
         computing = [kernels[i] for i in own if i not in moving]
         yield OnDevice(
             line.device,
             line.span_s,
-            _on_line(line, computing),
+            _on_line(line, computing, machine),
             line.launches,
             line.graph_launches,
             line.streams,
         )
 
 
-def _on_line(line: Timeline, computing: Sequence[Judged]) -> Attribution:
+def _on_line(line: Timeline, computing: Sequence[Judged], machine: Machine) -> Attribution:
     floor, beyond, unknown = _split(computing)
     summed = floor + beyond + unknown
     share = line.kernels_s / summed if summed else 0.0
+    known_s = (floor + beyond) * share
+    floor_s = min(max(floor * share, _asked_s(computing, machine)), known_s)
     return Attribution(
-        floor=floor * share,
-        inefficiency=beyond * share,
+        floor=floor_s,
+        inefficiency=known_s - floor_s,
         unknown=unknown * share if summed else line.kernels_s,
         collectives=line.collectives_s,
         launch=line.launch_s,
@@ -91,6 +94,26 @@ def _on_line(line: Timeline, computing: Sequence[Judged]) -> Attribution:
         unseen_idle=line.unseen_s,
         copies=line.copies_s,
     )
+
+
+def _asked_s(computing: Iterable[Judged], machine: Machine) -> float:
+    """The most seconds that these kernels ask of one resource together, none for longer than it ran."""
+    rate = _read_bytes_per_s(machine)
+    asked: dict[str, float] = {}
+    for kernel in computing:
+        if kernel.floor_s is not None and kernel.bytes is not None and rate:
+            asked["memory"] = asked.get("memory", 0.0) + min(kernel.bytes / rate, kernel.floor_s, kernel.time_s)
+        if kernel.floor_s is not None and kernel.mfu is not None:
+            unit = kernel.unit or "matrix"
+            asked[unit] = asked.get(unit, 0.0) + min(kernel.mfu * kernel.time_s, kernel.floor_s, kernel.time_s)
+    return max(asked.values(), default=0.0)
+
+
+def _read_bytes_per_s(machine: Machine) -> float | None:
+    try:
+        return machine.memory("read").floor_value
+    except NoPath:
+        return None
 
 
 def _alone(kernels: Sequence[Judged], moving: set[int]) -> Attribution:
@@ -166,11 +189,8 @@ def _mfu(kernels: Sequence[Judged], span_s: float) -> float | None:
 def _mbu(kernels: Sequence[Judged], machine: Machine, span_s: float) -> float | None:
     """Bytes that are known over the span, of the read bandwidth of main memory."""
     moved = [kernel.bytes for kernel in kernels if kernel.bytes is not None]
-    try:
-        rate = machine.memory("read").floor_value
-    except NoPath:
-        return None
-    return sum(moved) / span_s / rate if moved and span_s else None
+    rate = _read_bytes_per_s(machine)
+    return sum(moved) / span_s / rate if moved and span_s and rate else None
 
 
 def _remedies(attribution: Attribution, kernels: Sequence[Judged], *, replayed: bool) -> Iterator[Remedy]:
@@ -191,14 +211,22 @@ def _remedies(attribution: Attribution, kernels: Sequence[Judged], *, replayed: 
     else:
         said = "record the step once and replay it as a CUDA graph, or compile it"
         yield from remedy("graphs", waiting, f"the device waits {waits} for the host and its launches: {said}")
+    together = _together(attribution, kernels)
     for said, seconds in _beyond(kernels).items():
-        yield from remedy("kernels", seconds, f"{said}: what those kernels took beyond their floors")
+        yield from remedy("kernels", seconds * together, f"{said}: what those kernels took beyond their floors")
     yield from remedy(
         "collectives", attribution.collectives, "collectives that nothing overlaps: overlap, or fewer devices a layer"
     )
     yield from remedy(
         "copies", attribution.copies or 0.0, "copies that nothing overlaps: keep it on the device, or pin"
     )
+
+
+def _together(attribution: Attribution, kernels: Sequence[Judged]) -> float:
+    """The time in which kernels ran over their times added up: 1 where no streams overlap."""
+    summed = sum(kernel.time_s for kernel in kernels if kernel.family != "collective")
+    ran = attribution.floor + attribution.inefficiency + attribution.unknown
+    return min(ran / summed, 1.0) if summed else 1.0
 
 
 def _beyond(kernels: Sequence[Judged]) -> dict[str, float]:
