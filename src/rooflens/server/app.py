@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -23,12 +25,13 @@ from rooflens.server.answers import answer
 from rooflens.server.guard import Guard
 from rooflens.server.page import asset, index
 from rooflens.server.predicted import batching
-from rooflens.server.state import State, known_machine, settled, state
+from rooflens.server.state import BATCHES, State, known_machine, settled, state
 
 MOST_BODY = 256 << 10
 KEPT = 1024  # answers, some 40 kB each
 AT_ONCE = 2  # children, whose files and questions take seconds
 WAITING = 16
+RESTED_S = 0.25  # nobody asked for so long: then what a drag would ask for is made ready
 BUSY = "others are waiting for answers that take seconds; ask again in a moment"
 
 
@@ -58,10 +61,16 @@ class Page:
     def __init__(self, first: State, given: frozenset[str] = frozenset()) -> None:
         self.first, self.given, self.kept = first, given, Kept()
         self.apart, self.waiting = asyncio.Semaphore(AT_ONCE), 0
+        self.ahead: asyncio.Task[None] | None = None
 
     async def state(self, request: Request) -> Response:
-        """Roofs, points, operators, the prediction."""
-        return await self._answered(request, "state", answer)
+        """Roofs, points, operators, the prediction. At rest, the other batches of the slider are made ready."""
+        if self.ahead is not None:
+            self.ahead.cancel()
+        asked = await self._asked(request)
+        reply = await self._reply("state", asked, answer)
+        self.ahead = asyncio.create_task(self._make_ready(asked))
+        return reply
 
     async def batching(self, request: Request) -> Response:
         """What a larger batch brings: the same for every batch of a state."""
@@ -116,12 +125,22 @@ class Page:
     async def _answered(
         self, request: Request, kind: str, how: Callable[[State], Mapping[str, Any]], **same: Any
     ) -> Response:
-        asked = replace(await self._asked(request), **same)
+        return await self._reply(kind, replace(await self._asked(request), **same), how)
+
+    async def _reply(self, kind: str, asked: State, how: Callable[[State], Mapping[str, Any]]) -> Response:
         body = self.kept.get(kind, asked)
         if body is None:
             body = await run_in_threadpool(lambda: _bytes(how(asked)))
             self.kept.put(kind, asked, body)
         return Response(body, media_type="application/json")
+
+    async def _make_ready(self, asked: State) -> None:
+        """The answers at the batches that a drag would come by, the nearest first, while nobody asks."""
+        await asyncio.sleep(RESTED_S)
+        for batch in sorted(BATCHES, key=lambda batch: abs(math.log(batch / asked.batch))):
+            with contextlib.suppress(RooflensError):
+                await self._reply("state", replace(asked, batch=batch), answer)
+            await asyncio.sleep(0)
 
     async def _apart(self, work: Callable[[], Any]) -> dict[str, Any]:
         """The answer of a child process. Raises RooflensError when too many wait for one."""

@@ -8,6 +8,7 @@ import socket
 from rooflens.errors import RooflensError
 from rooflens.server.state import State
 
+BACKLOG = 512
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -29,6 +30,7 @@ def address(host: str, port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
+        made.listen(BACKLOG)  # from now on who comes early waits
     except (OSError, OverflowError) as error:
         made.close()
         why = getattr(error, "strerror", None) or str(error)
@@ -53,5 +55,7 @@ def listen(first: State, given: frozenset[str], made: socket.socket, host: str) 
     from rooflens.server.app import app
 
     named = LOOPBACK | {host} if is_loopback(host) else None
-    config = uvicorn.Config(app(first, given, named), log_level="warning", access_log=False, server_header=False)
+    config = uvicorn.Config(
+        app(first, given, named), backlog=BACKLOG, log_level="warning", access_log=False, server_header=False
+    )
     uvicorn.Server(config).run(sockets=[made])

@@ -3,10 +3,10 @@ import { by, el, put } from "./dom.js";
 import { PLAIN, fromLink, toLink } from "./link.js";
 import { Plot } from "./plot.js";
 import { curve } from "./chart.js";
-import * as panels from "./panels.js";
-import * as keep from "./keep.js";
+import { showCeilings, showChange, showClaim, showCommands, showFile, showLevers, showOperators, showPrediction } from "./panels.js";
+import { csv, picture, png, save } from "./keep.js";
 
-const NUMBERS = ["context", "tp", "pp", "ep"];
+const COUNTS = ["context", "tp", "pp", "ep"];
 const CHOSEN = ["weights", "kv", "math", "engine"];
 const SETTLED_MS = 350;
 const held = by("held") ? JSON.parse(by("held").textContent) : null;
@@ -67,11 +67,11 @@ function shown(found, asked) {
   if (fresh !== page.fresh || asked.lang !== page.shownLang) roofs(found.plot);
   page.fresh = fresh;
   page.shownLang = asked.lang;
-  panels.predicted(found.predicted, words);
-  panels.operators(found.operators);
-  panels.commands(found.commands, words, copy);
+  showPrediction(found.predicted, words);
+  showOperators(found.operators);
+  showCommands(found.commands, words, copy);
   put(by("notes"), ...[...found.plot.notes, ...found.notes].map((text) => el("li", {}, text)));
-  if (page.lever?.before) panels.applied(page.lever.name, page.lever.before, found.predicted, words, undo);
+  if (page.lever?.before) showChange(page.lever.name, page.lever.before, found.predicted, words, undo);
   else by("applied").hidden = true;
   document.body.dataset.batch = asked.batch;
   document.body.dataset.ready = "yes";
@@ -101,8 +101,8 @@ function settle() {
     const state = page.state;
     for (const [kind, key, done] of [
       ["batching", { ...state, batch: 1 }, () => chart()],
-      ["ceilings", { ...state, batch: 1 }, (found) => panels.ceilings(found)],
-      ["levers", held ? { ...held.start.first, lang: state.lang } : state, (found) => panels.levers(found, words, held ? null : pull)],
+      ["ceilings", { ...state, batch: 1 }, (found) => showCeilings(found)],
+      ["levers", held ? { ...held.start.first, lang: state.lang } : state, (found) => showLevers(found, words, held ? null : pull)],
     ]) {
       const said = JSON.stringify(key);
       if (page.slowFor[kind] === said) continue;
@@ -179,7 +179,7 @@ function controls() {
   for (let at = 0; at < 4; at += 1) pick(by(`machine${at}`), state.machines[at]);
   if (state.machines.length > 1) by("compare").open = true;
   by("phase").value = state.phase;
-  for (const name of NUMBERS) if (document.activeElement !== by(name)) by(name).value = state[name];
+  for (const name of COUNTS) if (document.activeElement !== by(name)) by(name).value = state[name];
   for (const name of CHOSEN) pick(by(name), state[name]);
   by("lang").value = state.lang;
   const { batches } = page.start;
@@ -201,7 +201,7 @@ function tell() {
 function listen() {
   by("batch").addEventListener("input", (event) => change({ batch: page.start.batches[event.target.value] }, { remember: false }));
   by("batch_exact").addEventListener("change", (event) => whole(event.target, "batch"));
-  for (const name of NUMBERS) by(name).addEventListener("change", (event) => whole(event.target, name));
+  for (const name of COUNTS) by(name).addEventListener("change", (event) => whole(event.target, name));
   for (const name of [...CHOSEN, "phase"]) by(name).addEventListener("change", (event) => change({ [name]: event.target.value }));
   by("model").addEventListener("change", (event) => {
     const known = page.start.models.includes(event.target.value);
@@ -227,12 +227,12 @@ function listen() {
   new ResizeObserver(() => chart()).observe(by("batching"));
   by("copy_link").addEventListener("click", () => copy(location.href));
   const named = () => `${page.state.model}-${page.state.machines[0]}-b${page.state.batch}`.replace(/[^\w.-]+/g, "-");
-  by("keep_svg").addEventListener("click", () => keep.save(`${named()}.svg`, keep.picture(page.plot.root, page.answer.plot.title).text, "image/svg+xml"));
-  by("keep_png").addEventListener("click", async () => keep.save(`${named()}.png`, await keep.png(page.plot.root, page.answer.plot.title)));
-  by("keep_csv").addEventListener("click", () => keep.save(`${named()}.csv`, keep.csv(page.answer.place), "text/csv"));
+  by("keep_svg").addEventListener("click", () => save(`${named()}.svg`, picture(page.plot.root, page.answer.plot.title).text, "image/svg+xml"));
+  by("keep_png").addEventListener("click", async () => save(`${named()}.png`, await png(page.plot.root, page.answer.plot.title)));
+  by("keep_csv").addEventListener("click", () => save(`${named()}.csv`, csv(page.answer.place), "text/csv"));
   by("keep_json").addEventListener("click", () => {
     const { schema, state, place, predict } = page.answer;
-    keep.save(`${named()}.json`, `${JSON.stringify({ schema, state, place, predict, ...page.slow.levers && { advise: page.slow.levers.advise } }, null, 1)}\n`, "application/json");
+    save(`${named()}.json`, `${JSON.stringify({ schema, state, place, predict, ...page.slow.levers && { advise: page.slow.levers.advise } }, null, 1)}\n`, "application/json");
   });
 }
 
@@ -248,7 +248,7 @@ async function judge(event) {
   const asked = Object.fromEntries(Object.entries(said).filter(([, text]) => text));
   if (by("claim_times").value) asked.times = Number(by("claim_times").value);
   try {
-    panels.claimed(await ask("claim", { ...asked, lang: page.state.lang }));
+    showClaim(await ask("claim", { ...asked, lang: page.state.lang }));
     fault("");
   } catch (error) {
     fault(error.message);
@@ -269,7 +269,7 @@ async function dropped(file) {
   try {
     const reply = await fetch(`api/file?${said}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file }).catch(() => { throw new Error(words("no_answer")); });
     const found = await told(reply);
-    panels.fileSaid(found);
+    showFile(found);
     page.plot.foreign = found.spots ?? [];
     page.plot.draw();
     if (found.kind === "config") change({ model: found.name, config: found.config });

@@ -2,7 +2,7 @@
 import { bar, legend } from "./chart.js";
 import { by, el, pairs, put, table } from "./dom.js";
 
-export function predicted(found, words) {
+export function showPrediction(found, words) {
   const { tpot, ttft } = found.times;
   const line = (name, times) => [
     el("div", {}, el("span", {}, `${words(name)}, ${words("expected")}`), el("b", { id: `${name}_estimate` }, times.estimate), el("span", {}, times.interval)),
@@ -19,7 +19,7 @@ export function predicted(found, words) {
   put(by("constants"), table([], found.constants));
 }
 
-export function operators(found) {
+export function showOperators(found) {
   const share = (at) => {
     const fill = el("i");
     fill.style.width = `${100 * found.rows[at].share}%`;
@@ -29,7 +29,7 @@ export function operators(found) {
   put(by("operators"), table(heads, found.rows.map((row) => row.cells), { second: share, marked: (at) => found.rows[at].name }));
 }
 
-export function levers(found, words, pull) {
+export function showLevers(found, words, pull) {
   const button = (at) => {
     const { set, cells } = found.rows[at];
     const [name] = cells;
@@ -41,18 +41,18 @@ export function levers(found, words, pull) {
   put(by("cannot"), ...found.cannot.map(([name, why]) => el("li", {}, el("b", {}, name), `: ${why}`)));
 }
 
-export function ceilings(found) {
+export function showCeilings(found) {
   put(by("ceilings"), table(found.heads, found.rows));
 }
 
-export function claimed(found) {
+export function showClaim(found) {
   const said = el("ul", {}, ...found.said.map((text) => el("li", {}, text)));
   const cases = found.table.rows.length ? table(found.table.heads, found.table.rows) : null;
   const home = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "claim_title" }, ...(cases ? [cases] : []));
   put(by("claimed"), el("p", {}, found.title), el("p", { class: "verdict" }, found.verdict), said, home);
 }
 
-export function fileSaid(found) {
+export function showFile(found) {
   by("files_title").textContent = found.title;
   put(by("file_said"), ...found.said.map((text) => el("li", {}, text)));
   put(by("file_rows"), ...(found.rows?.length ? [table(found.heads, found.rows)] : []));
@@ -60,7 +60,7 @@ export function fileSaid(found) {
   document.querySelector(".files").hidden = false;
 }
 
-export function commands(found, words, copy) {
+export function showCommands(found, words, copy) {
   const rows = Object.values(found).map((line) =>
     el("li", {}, el("code", {}, line), el("button", { type: "button", "aria-label": `${words("copy_command")}: ${line}`, onclick: () => copy(line) }, words("copy_command"))),
   );
@@ -68,7 +68,7 @@ export function commands(found, words, copy) {
 }
 
 // What a lever changed: the texts of before and after, side by side, and a way back.
-export function applied(name, before, after, words, undo) {
+export function showChange(name, before, after, words, undo) {
   const texts = (found) => [found.times.tpot.estimate, found.times.tpot.floor, ...found.figures.slice(0, 2).map((pair) => pair[1])];
   const names = [`${words("tpot")}, ${words("expected")}`, `${words("tpot")}, ${words("floor")}`, ...after.figures.slice(0, 2).map((pair) => pair[0])];
   const [then, now] = [texts(before), texts(after)];

@@ -1,0 +1,302 @@
+"""The page in a real browser: Debian's Chromium, driven by playwright. Left out where one of them is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from observed_files import TRACE
+
+pytestmark = pytest.mark.slow
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+if CHROMIUM is None:
+    pytest.skip("Chromium is not installed", allow_module_level=True)
+
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+LLAMA = "#model=llama-3.1-8b&on=h100-sxm5-80gb"
+WIDE, PHONE, BEAMER = (1440, 1000), (360, 760), (1920, 1080)
+CONFIG = {
+    "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100,
+    "num_key_value_heads": 2, "intermediate_size": 128, "torch_dtype": "bfloat16", "max_position_embeddings": 8192,
+}  # fmt: skip
+SHIFT = """() => new Promise(done => { let sum = 0; new PerformanceObserver(list => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value;
+}).observe({ type: "layout-shift", buffered: true }); setTimeout(() => done(sum), 300); })"""
+
+
+@pytest.fixture(scope="module")
+def url():
+    """A page that listens on a free port."""
+    command = [sys.executable, "-m", "rooflens", "serve", "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        lines = []
+        for line in served.stdout:
+            lines.append(line)
+            if line == "}\n":
+                break
+        yield json.loads("".join(lines))["url"]
+        served.terminate()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser, url):
+    """Opens the page; afterwards nothing may have been said on the console, and nobody else been asked."""
+    contexts, faults, strangers = [], [], []
+
+    def go(fragment=LLAMA, size=WIDE, scheme="light", at=None, ready=True, **more):
+        context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, accept_downloads=True, **more
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            "console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        home = at or url
+        page.on(
+            "request",
+            lambda asked: None if asked.url.startswith((home, "data:", "blob:")) else strangers.append(asked.url),
+        )
+        page.goto(home + fragment)
+        if ready:
+            page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert [fault for fault in faults if "422" not in fault] == []
+    assert strangers == []
+
+
+def until(page, condition, seconds=20.0):
+    """Waits for a condition, asked from outside: the page itself forbids text that is run."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(50)
+
+
+def settled(page):
+    page.wait_for_selector("body[data-levers]", timeout=60_000)
+    return page
+
+
+def test_the_page_loads_and_nothing_moves_under_the_reader(visit) -> None:
+    page = settled(visit())
+    assert page.inner_text("#tpot_floor").endswith("ms")
+    assert page.locator(".spot").count() >= 5
+    assert page.evaluate(SHIFT) < 0.1
+    assert page.evaluate("document.cookie") == ""
+    assert page.inner_text("#error") == ""
+
+
+def test_points_slide_as_the_batch_is_dragged(visit) -> None:
+    page = visit()
+    place = "document.querySelector('.spot').style.transform"
+    before, tpot = page.evaluate(place), page.inner_text("#tpot_floor")
+    page.focus("#batch")
+    for _ in range(7):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_selector("body[data-batch='16']")
+    assert page.inner_text("#batch_shown") == "16"
+    assert page.evaluate(place) != before
+    assert page.inner_text("#tpot_floor") != tpot
+    assert "batch=16" in page.url
+    assert page.get_attribute("#batch", "aria-valuetext") == "16"
+    page.locator("#batch").hover()
+    box = page.locator("#batch").bounding_box()
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2, steps=12)
+    page.mouse.up()
+    page.wait_for_selector("body[data-batch='4096']")
+    assert page.inner_text("#error") == ""
+
+
+def test_a_link_gives_the_same_page_again(visit) -> None:
+    said = "#model=mixtral-8x7b&on=a100-sxm4-80gb&on=l40s&batch=24&tp=2&weights=fp8&lang=vi"
+    first = visit(said)
+    texts = [first.inner_text(part) for part in ("#headline", "#figures", "#operators", "#commands")]
+    assert first.input_value("#tp") == "2"
+    assert first.input_value("#machine1") == "l40s"
+    assert first.input_value("#weights") == "fp8"
+    first.select_option("#kv", "fp8")
+    until(first, "location.hash.includes('kv=fp8')")
+    first.go_back()
+    until(first, "document.getElementById('kv').value === ''")
+    second = visit(first.url.partition("/#")[2].join(["#", ""]))
+    assert [second.inner_text(part) for part in ("#headline", "#figures", "#operators", "#commands")] == texts
+
+
+def test_the_language_is_switched_in_place(visit) -> None:
+    page = settled(visit())
+    floor = page.inner_text("#tpot_floor")
+    for lang, word in (("es", "predicción"), ("vi", "dự đoán"), ("en", "prediction")):
+        page.select_option("#lang", lang)
+        until(page, f"document.getElementById('predict_title').textContent === '{word}'")
+        assert page.evaluate("document.documentElement.lang") == lang
+        assert page.inner_text("#tpot_floor") == floor
+
+
+def test_a_lever_is_pulled_and_put_back(visit) -> None:
+    page = settled(visit(f"{LLAMA}&batch=16"))
+    before = page.inner_text("#tpot_floor")
+    page.click("#levers button >> nth=0")
+    page.wait_for_selector("#applied:not([hidden])")
+    assert before in page.inner_text("#applied")
+    assert page.inner_text("#tpot_floor") != before
+    page.click("#undo")
+    until(page, f"document.getElementById('tpot_floor').textContent === '{before}'")
+    assert "batch=16" in page.url
+
+
+def test_files_are_dropped_read_and_placed(visit, tmp_path) -> None:
+    page = visit()
+    page.set_input_files("#file", TRACE)
+    page.wait_for_selector(".files:not([hidden])")
+    assert "kernels against the roofs" in page.inner_text("#files_title")
+    assert page.locator(".spot.foreign").count() > 0
+    (tmp_path / "tiny.json").write_text(json.dumps(CONFIG))
+    page.set_input_files("#file", tmp_path / "tiny.json")
+    until(page, "document.getElementById('model').value === 'tiny'")
+    until(page, "document.getElementById('commands').textContent.includes('tiny.json')")
+    (tmp_path / "strange.txt").write_text("nothing that anybody knows")
+    page.set_input_files("#file", tmp_path / "strange.txt")
+    until(page, "document.getElementById('error').textContent.includes('strange.txt is no profile')")
+
+
+def test_a_claim_is_judged_and_a_mistake_is_a_sentence(visit) -> None:
+    page = visit()
+    page.fill("#claim_first", "h100-sxm5-80gb")
+    page.fill("#claim_says", "1979 TFLOP/s bf16")
+    page.click("#claim button")
+    page.wait_for_selector(".verdict")
+    page.fill("#context", "1000000")
+    page.press("#context", "Enter")
+    until(page, "document.getElementById('error').textContent.includes('was made for 131072 positions')")
+    page.fill("#context", "4096")
+    page.press("#context", "Enter")
+    until(page, "document.getElementById('error').textContent === ''")
+
+
+def test_the_plot_is_reached_by_keys_and_by_pointer(visit) -> None:
+    page = visit()
+    tick = "document.querySelector('.plot .tick').textContent + document.querySelectorAll('.plot .tick').length"
+    page.focus(".plot svg")
+    lines = page.locator(".plot line.roof").count()
+    before = page.evaluate("document.querySelector('.spot').style.transform")
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("document.querySelector('.spot').style.transform") != before
+    page.keyboard.press("0")
+    assert page.evaluate("document.querySelector('.spot').style.transform") == before
+    page.keyboard.press("Tab")
+    assert "FLOP/B" in page.inner_text(".tip")
+    page.check("#linear")
+    assert page.evaluate(tick)
+    page.uncheck("#linear")
+    page.click("summary[data-say=roofs]")
+    page.uncheck("#roofs input >> nth=0")
+    assert page.locator(".plot line.roof").count() == lines - 1
+
+
+def test_what_is_kept_of_an_answer(visit, tmp_path) -> None:
+    page = settled(visit(f"{LLAMA}&batch=16"))
+    found = {}
+    for kind in ("png", "svg", "csv", "json"):
+        with page.expect_download() as waited:
+            page.click(f"#keep_{kind}")
+        waited.value.save_as(tmp_path / f"kept.{kind}")
+        found[kind] = (tmp_path / f"kept.{kind}").read_bytes()
+        assert waited.value.suggested_filename == f"llama-3.1-8b-h100-sxm5-80gb-b16.{kind}"
+    assert found["png"].startswith(b"\x89PNG")
+    assert len(found["png"]) > 20_000
+    assert b"<svg" in found["svg"]
+    assert b"qkv" in found["svg"]
+    kept = json.loads(found["json"])
+    rows = found["csv"].decode().splitlines()
+    assert len(rows) == len(kept["place"]["operators"]) + 1
+    floors = [float(row.rsplit(",", 1)[1]) for row in rows[1:]]
+    assert floors == [operator["floor_s"] for operator in kept["place"]["operators"]]
+    assert kept["advise"]["levers"]
+
+
+def test_one_file_works_offline(visit, tmp_path) -> None:
+    out = tmp_path / "report.html"
+    command = [sys.executable, "-m", "rooflens", "page", "llama-3.1-8b", "--on", "a100-sxm4-80gb", "--batch", "16"]
+    subprocess.run([*command, "-o", out], check=True, capture_output=True)
+    page = settled(visit("", at=out.as_uri(), offline=True))
+    floor = page.inner_text("#tpot_floor")
+    page.focus("#batch")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("body[data-batch='24']")
+    assert page.inner_text("#tpot_floor") != floor
+    page.select_option("#lang", "vi")
+    until(page, "document.getElementById('predict_title').textContent === 'dự đoán'")
+    assert page.is_disabled("#model")
+    assert page.is_visible("#offline")
+    assert page.inner_text("#error") == ""
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """axe-core as npm has it."""
+    npm, home = shutil.which("npm"), tmp_path_factory.mktemp("axe")
+    if npm is None:
+        pytest.skip("npm is not installed, so axe-core cannot be had")
+    done = subprocess.run(
+        [npm, "pack", "axe-core", "--silent"], cwd=home, capture_output=True, check=False, timeout=120
+    )
+    packed = next(home.glob("axe-core-*.tgz"), None)
+    if done.returncode or packed is None:
+        pytest.skip("axe-core cannot be had from npm here")
+    with tarfile.open(packed) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode()
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light"), (BEAMER, "dark")])
+def test_axe_finds_nothing_serious(visit, axe, size, scheme) -> None:
+    page = settled(visit(f"{LLAMA}&on=measured%3Ah200-sxm-141gb&batch=16", size=size, scheme=scheme))
+    page.fill("#claim_first", "h100-sxm5-80gb")
+    page.fill("#claim_says", "1979 TFLOP/s bf16")
+    page.click("#claim button")
+    page.wait_for_selector(".verdict")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    serious = [
+        (one["id"], [node["target"] for node in one["nodes"]][:4])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "scheme"), [("page", WIDE, "light"), ("page-dark", WIDE, "dark"), ("page-phone", PHONE, "light")]
+)
+def test_pictures_of_the_page(visit, tmp_path, name, size, scheme) -> None:
+    """Written into docs/ when PICTURES is set: fonts differ from system to system."""
+    page = settled(visit(f"{LLAMA}&on=measured%3Ah200-sxm-141gb&batch=32", size=size, scheme=scheme))
+    home = PICTURES if os.environ.get("PICTURES") else tmp_path
+    page.screenshot(path=home / f"{name}.png")
+    assert (home / f"{name}.png").stat().st_size > 20_000
