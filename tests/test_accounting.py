@@ -117,6 +117,14 @@ def test_far_below_the_one_roof_that_is_known_nobody_knows_the_regime():
     assert under(replace(slow, shares={"compute": 0.1, "memory": 0.2})).regime == "below-roof"  # ncu looked at both
 
 
+def test_flops_of_vector_units_alone_are_not_all_where_nobody_counted_the_others():
+    gone = {"flops": "not in the file: collect sm__ops_path_tensor_src_*.sum"}
+    part = Kernel("k", time_s=40e-6, vector_flops={"fp32": 1e7}, bytes=1e6, missing=gone)
+    found = account(Observed("w", "ncu-csv", kernels=(part, replace(part, flops={}, missing={}))), TOY)
+    assert found.known_share == pytest.approx(1 / 2)
+    assert sorted(str(kernel.regime) for kernel in found.kernels) == ["None", "below-roof"]
+
+
 def test_bytes_that_were_read_and_written_are_no_more_than_all_of_them():
     odd = Kernel("copy", time_s=4e-6, bytes=2e6, read_bytes=1.5e6, write_bytes=1.5e6, flops={})
     assert under(odd).floor_s == pytest.approx(2e6 / 1e12)

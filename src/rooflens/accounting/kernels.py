@@ -252,7 +252,12 @@ def _whole(kernel: Kernel, work: Work) -> bool:
     """Whether all that it asks for is known, or the profiler has looked at every roof itself."""
     if kernel.collective is not None or all(name in kernel.shares for name in SAID_SHARES):
         return True
-    return kernel.total_flops is not None and kernel.bytes is not None and not work.missing
+    return known(kernel) and not work.missing
+
+
+def known(kernel: Kernel) -> bool:
+    """Whether its FLOPs and bytes are known; those of vector units alone are not, where nobody counted the matrix's."""
+    return kernel.total_flops is not None and kernel.bytes is not None and "flops" not in kernel.missing
 
 
 def _findings(kernel: Kernel, share: float | None, roof: str | None, machine: Machine) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rooflens.accounting.kernels import judged
+from rooflens.accounting.kernels import judged, known
 from rooflens.accounting.lever import UNPACKING
 from rooflens.accounting.record import CONVENTIONS, Account, Attribution, Judged, OnDevice, Remedy
 from rooflens.arrays import maximum
@@ -32,7 +32,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
     moving = {i for i, kernel in enumerate(seen.kernels) if kernel.collective is not None}
     devices = tuple(_devices(seen, kernels, moving, machine))
     attribution = _total([one.attribution_s for one in devices]) if devices else _alone(kernels, moving)
-    known_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving and _known(k))
+    known_s = sum(k.time_s or 0.0 for i, k in enumerate(seen.kernels) if i not in moving and known(k))
     counted_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving)
     math = _main_math(kernels)
     replayed = 2 * sum(one.graph_launches for one in devices) > sum(one.launches for one in devices)
@@ -58,10 +58,6 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
         notes=(*machine.assumptions, *notes, *_notes(seen, kernels)),
         warnings=seen.warnings,
     )
-
-
-def _known(kernel: Judged) -> bool:
-    return kernel.flops is not None and kernel.bytes is not None
 
 
 def _devices(seen: Observed, kernels: Sequence[Judged], moving: set[int], machine: Machine) -> Iterator[OnDevice]:
