@@ -573,6 +573,9 @@ def test_check_reads_and_ends(cli, tmp_path):
     said = cli("export", "--config", str(path), "--check")
     assert (said.code, said.out) == (0, "")
     assert "1 target" in said.err
+    found = json.loads(cli("export", "--config", str(path), "--check", "--json").out)
+    assert found["schema"] == "rooflens/export/1"
+    assert found["configuration"]["targets"] == [{"url": "http://127.0.0.1:8000/metrics", "gpus": []}]
     path.write_text(LEAST + "    modle: x\n")
     said = cli("export", "--config", str(path), "--check")
     assert said.code == 2
