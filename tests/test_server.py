@@ -7,6 +7,8 @@ import gzip
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -333,6 +335,14 @@ def test_kernels_of_a_dropped_trace_are_placed(page) -> None:
     assert "trần" in found["title"]
 
 
+def test_a_dropped_profile_says_how_it_becomes_a_machine(page) -> None:
+    reply = upload(page, "mine.json", '{"schema": "rooflens/profile/1", "machine": {}}')
+    assert (
+        reply.json()["error"]
+        == "mine.json is a measured machine: start the page with it, rooflens serve --on mine.json"
+    )
+
+
 def test_a_strange_file_is_a_sentence_with_its_own_name(page) -> None:
     reply = upload(page, "../../etc/pass wd", "nothing that anybody knows")
     assert reply.status_code == 422
@@ -451,6 +461,14 @@ def test_pages_open_files_that_the_command_line_names_and_no_others(tmp_path, ca
         assert page.post("/api/state", json=encode(first)).status_code == 200
         other = {**encode(first), "machines": [str(profile.parent)]}
         assert page.post("/api/state", json=other).status_code == 422
+
+
+def test_a_page_in_one_file_needs_no_server_installed(tmp_path) -> None:
+    asked = f"import sys; from rooflens.cli import _run; _run(['page', 'llama-3.2-1b', '-o', {str(tmp_path / 'x.html')!r}])"
+    script = f"{asked}; print(sorted({{'starlette', 'uvicorn', 'numpy', 'matplotlib'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert (tmp_path / "x.html").exists()
 
 
 def test_a_port_that_is_taken_is_a_sentence() -> None:

@@ -8,11 +8,11 @@ import json
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -27,10 +27,12 @@ from rooflens.server.page import asset, index
 from rooflens.server.predicted import batching
 from rooflens.server.state import BATCHES, State, known_machine, settled, state
 
+T = TypeVar("T")
 MOST_BODY = 256 << 10
 KEPT = 1024  # answers, some 40 kB each
 AT_ONCE = 2  # children, whose files and questions take seconds
 WAITING = 16
+THREADS = 2  # pricing holds the interpreter: more of them would only take turns
 RESTED_S = 0.25  # nobody asked for so long: then what a drag would ask for is made ready
 BUSY = "others are waiting for answers that take seconds; ask again in a moment"
 
@@ -61,6 +63,7 @@ class Page:
     def __init__(self, first: State, given: frozenset[str] = frozenset()) -> None:
         self.first, self.given, self.kept = first, given, Kept()
         self.apart, self.waiting = asyncio.Semaphore(AT_ONCE), 0
+        self.pool = ThreadPoolExecutor(THREADS, "answers")
         self.ahead: asyncio.Task[None] | None = None
 
     async def state(self, request: Request) -> Response:
@@ -92,11 +95,11 @@ class Page:
     async def claim(self, request: Request) -> Response:
         """A claim, taken apart."""
         data = artefacts.parse_json(await _body(request, MOST_BODY), "claim")
-        return JSONResponse(await run_in_threadpool(panels.judged, data, self.given))
+        return JSONResponse(await self._threaded(partial(panels.judged, data, self.given)))
 
     async def file(self, request: Request) -> Response:
         """A dropped file: its bytes are the body, its name and what is asked are in the query."""
-        said = {key: value for key, value in request.query_params.items() if key in ("on", "model", "lang") and value}
+        said = {key: value for key, value in request.query_params.items() if key in ("on", "lang") and value}
         if "on" in said:
             said["on"] = known_machine(said["on"], self.given)
         content = await _body(request, apart.MOST_UPLOAD)
@@ -130,9 +133,12 @@ class Page:
     async def _reply(self, kind: str, asked: State, how: Callable[[State], Mapping[str, Any]]) -> Response:
         body = self.kept.get(kind, asked)
         if body is None:
-            body = await run_in_threadpool(lambda: _bytes(how(asked)))
+            body = await self._threaded(lambda: _bytes(how(asked)))
             self.kept.put(kind, asked, body)
         return Response(body, media_type="application/json")
+
+    async def _threaded(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.pool, work)
 
     async def _make_ready(self, asked: State) -> None:
         """The answers at the batches that a drag would come by, the nearest first, while nobody asks."""

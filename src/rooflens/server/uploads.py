@@ -23,6 +23,7 @@ from rooflens.units import show
 MOST_ROWS = 60
 MOST_NAME = 60
 _PAGE = re.compile(r"^# (?:HELP|TYPE) \S|^[a-zA-Z_:][\w:]{0,200}\{[^}\n]{0,2000}\} ", re.MULTILINE)
+_PROFILE = re.compile(r'"schema"\s*:\s*"rooflens/profile/')
 _CONFIG = re.compile(r'"(?:model_type|architectures)"\s*:')
 _PER_S = (("tokens_per_s", "tokens/s"), ("requests_per_s", "requests/s"))
 _UNITS = (("flops_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("_s", "s"))
@@ -33,7 +34,6 @@ class Asked:
     """What is asked about a file. on: whose roofs apply; None: the device that the file names itself."""
 
     on: str | None = None
-    model: str | None = None
     lang: str = "en"
 
 
@@ -45,6 +45,10 @@ def read(path: Path, asked: Asked) -> dict[str, Any]:
         model = readers.model(path)
         return {"kind": "config", "title": say("page.read.config", asked.lang, name=model.name), "config": text,
                 "name": path.stem, "said": [retold(w, asked.lang) for w in model.warnings]}  # fmt: skip
+    if _PROFILE.search(head):
+        raise RooflensError(
+            f"{path.name} is a measured machine: start the page with it, rooflens serve --on {path.name}"
+        )
     if _PAGE.search(head):
         return _metrics(scrape(path.read_text(encoding="utf-8", errors="replace"), 0.0, path.name), asked.lang)
     return _tool(path, asked)

@@ -67,8 +67,7 @@ export class Plot {
   draw() {
     const { width, height } = this.home.getBoundingClientRect();
     if (!this.held || !this.x || width < 50) return;
-    const left = width < 500 ? 62 : MARGIN.left;
-    this.box = { left, top: MARGIN.top, right: width - MARGIN.right, bottom: height - MARGIN.bottom };
+    this.box = { left: MARGIN.left, top: MARGIN.top, right: width - MARGIN.right, bottom: height - MARGIN.bottom };
     this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.root.setAttribute("aria-label", `${this.held.title}. ${this.words("plot_help")}`);
     const { left: l, top, right, bottom } = this.box;
@@ -139,8 +138,8 @@ export class Plot {
   _lineName(line, [x1, y1, x2, y2], taken) {
     const long = Math.hypot(x2 - x1, y2 - y1);
     const wide = line.label.length * 6.1;
-    if (long < wide * 0.7) return null;
     const flat = line.weight === undefined;
+    if (flat ? wide > this.box.right - this.box.left : long < wide * 0.7) return null;
     const angle = flat ? 0 : (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
     if (flat) {
       const x = this.box.right - 6;
