@@ -130,6 +130,13 @@ def test_bytes_that_were_read_and_written_are_no_more_than_all_of_them():
     assert under(odd).floor_s == pytest.approx(2e6 / 1e12)
 
 
+def test_no_work_is_not_unknown_work():
+    none = Kernel("barrier", time_s=4e-6, flops={}, bytes=0.0)
+    found = account(Observed("w", "ncu-csv", kernels=(none, Kernel("mystery", time_s=1e-6))), TOY)
+    assert (found.kernels[0].floor_s, found.kernels[0].roof, found.kernels[0].share_of_roof) == (0.0, None, None)
+    assert (found.attribution_s.inefficiency, found.attribution_s.unknown) == (4e-6, 1e-6)
+
+
 def test_a_row_of_no_calls_is_no_crash():
     found = under(Kernel("k", calls=0, time_s=1e-6, bytes=1e9, flops={}))
     assert "another machine" in found.findings[0]
@@ -632,6 +639,14 @@ def test_a_device_that_the_catalogue_does_not_know_asks_for_a_machine(tmp_path):
     found = trace(kernel("k", 0, 5), deviceProperties=[{"id": 0, "name": "Some GPU", "totalGlobalMem": 8}])
     (tmp_path / "t.json").write_text(found)
     with pytest.raises(RooflensError, match=r"'Some GPU'.*--on MACHINE"):
+        kernels(tmp_path / "t.json")
+
+
+def test_a_device_under_a_name_of_its_makers_workshop_is_asked_about_with_the_chips_that_are_built_so(tmp_path):
+    own = {"id": 0, "name": "NVIDIA A100-XX1-200", "totalGlobalMem": 42297524224, "computeMajor": 8, "computeMinor": 0,
+           "numSms": 108}  # fmt: skip
+    (tmp_path / "t.json").write_text(trace(kernel("k", 0, 5), deviceProperties=[own]))
+    with pytest.raises(RooflensError, match=r"its 108 units of 8\.0 are those of a100-sxm4-40gb, a100-pcie-40gb"):
         kernels(tmp_path / "t.json")
 
 

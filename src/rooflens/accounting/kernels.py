@@ -57,7 +57,7 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
     work, time_s = _work(kernel, here), kernel.time_s or 0.0
     stated_s = (work if here is machine else _work(kernel, machine)).compute_s
     roof, floor_s, bound = _nearest(kernel, work, here)
-    share = floor_s / time_s if floor_s is not None and time_s else None
+    share = floor_s / time_s if floor_s is not None and roof is not None and time_s else None
     flops, dtype = kernel.total_flops, work.main or kernel.dtype
     found = _regime(kernel, work, bound, floor_s, launch_s * kernel.calls)
     graph = kernel.launch is not None and kernel.launch.graph
@@ -204,7 +204,7 @@ def _nearest(kernel: Kernel, work: Work, machine: Machine) -> tuple[str | None, 
     """The roof that the kernel is nearest to, what it asks in seconds, and which kind of resource that is.
 
     The profiler's own word (caches, integer and special units) where nothing was counted, or where that is over half of
-    its roof while what was counted is under half of ours.
+    its roof while what was counted is under half of ours. No roof and 0 seconds of what is known to ask for nothing.
     """
     time_s, floor_s, binding = kernel.time_s or 0.0, work.floor_s, work.binding
     said, share = _said(kernel)
@@ -214,7 +214,7 @@ def _nearest(kernel: Kernel, work: Work, machine: Machine) -> tuple[str | None, 
     if said is not None and share is not None and unseen:
         return _detail(kernel, said), share * time_s, said
     if binding is None:
-        return None, None, None
+        return None, 0.0 if _whole(kernel, work) and kernel.collective is None else None, None
     return _roof(binding, work, kernel, machine), floor_s, kind_of(binding)
 
 

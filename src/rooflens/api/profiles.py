@@ -12,7 +12,7 @@ from rooflens.accounting.comparing import Comparison, compared
 from rooflens.accounting.layers import layered, set_against
 from rooflens.accounting.record import Account, Layered
 from rooflens.accounting.run import account
-from rooflens.catalogue import Accelerator, accelerator
+from rooflens.catalogue import Accelerator, accelerator, built_alike
 from rooflens.catalogue.calibrations import stack
 from rooflens.errors import RooflensError, Unknown
 from rooflens.records import fields, record, replace
@@ -97,7 +97,17 @@ def there(seen: Observed, on: str | Machine | None) -> Machine:
     try:
         return from_accelerator(accelerator(name, memory_bytes))
     except Unknown as why:
-        raise RooflensError(f"{seen.where} says {name!r}: {why}; say whose roofs apply with --on MACHINE") from None
+        said = f"{seen.where} says {name!r}: {why}{_alike(seen)}; say whose roofs apply with --on MACHINE"
+        raise RooflensError(said) from None
+
+
+def _alike(seen: Observed) -> str:
+    """Chips that are built as the device is that the file names, where it says enough for that."""
+    one = seen.devices[0]
+    if one.compute_capability is None or one.units is None or one.memory_bytes is None:
+        return ""
+    found = built_alike(one.compute_capability, one.units, one.memory_bytes)
+    return f"; its {one.units} units of {one.compute_capability} are those of {', '.join(found)}" if found else ""
 
 
 def named_machine(on: str | Machine) -> Machine:
@@ -203,7 +213,7 @@ def _strangers(seen: Observed, machine: Machine) -> Iterator[str]:
         try:
             said = stranger(accelerator(name, memory_bytes), machine)
         except Unknown:
-            size = f" of {show(memory_bytes, 'B')}" if memory_bytes is not None else ""
+            size = f" ({show(memory_bytes, 'B')})" if memory_bytes is not None else ""
             said = (
                 f"the file's device, {name!r}{size}, is none of the catalogue: the roofs are those of {machine.title}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rooflens.catalogue.names import Ambiguous, accelerator
+from rooflens.catalogue.names import Ambiguous, accelerator, built_alike
 from rooflens.catalogue.record import NETWORK_BYTES_PER_S, Accelerator, one_device
 from rooflens.catalogue.store import accelerator_from_toml, accelerators
 
@@ -41,6 +41,7 @@ __all__ = [
     "accelerators",
     "achievable",
     "arch_rates",
+    "built_alike",
     "cpu_isa_rates",
     "derive_peak",
     "derived_peaks",

@@ -56,6 +56,13 @@ def accelerator(name: str, memory_bytes: float | None = None) -> Accelerator:
     raise Ambiguous(name, [e.id for e in fitting], why)
 
 
+def built_alike(compute_capability: str, units: int, memory_bytes: float) -> list[str]:
+    """Ids of all accelerators of this capability, number of units and memory: for a person to choose from."""
+    known = (by_id(entry.id) for entry in entries())
+    alike = (a for a in known if (a.compute_capability, a.unit_count) == (compute_capability, units))
+    return [a.id for a in alike if _fits(a, memory_bytes)]
+
+
 def _one_of(package: Accelerator) -> Accelerator:
     if package.devices == 1:
         raise RooflensError(f"{package.id} is one device already; leave out the /1")
