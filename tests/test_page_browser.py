@@ -193,6 +193,7 @@ def test_a_claim_is_judged_and_a_mistake_is_a_sentence(visit) -> None:
     page.fill("#context", "1000000")
     page.press("#context", "Enter")
     until(page, "document.getElementById('error').textContent.includes('was made for 131072 positions')")
+    assert page.evaluate("document.body.classList.contains('stale')")
     page.fill("#context", "4096")
     page.press("#context", "Enter")
     until(page, "document.getElementById('error').textContent === ''")

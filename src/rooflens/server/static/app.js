@@ -1,7 +1,7 @@
 // The page: controls make a state, the state is a link, answers fill the panels. Every number comes from Python.
-import { by, el, put } from "./dom.js";
+import { by, el, put, svg } from "./dom.js";
 import { PLAIN, fromLink, toLink } from "./link.js";
-import { Plot } from "./plot.js";
+import { MARKS, Plot } from "./plot.js";
 import { curve } from "./chart.js";
 import { showCeilings, showChange, showClaim, showCommands, showFile, showLevers, showOperators, showPrediction } from "./panels.js";
 import { csv, picture, png, save } from "./keep.js";
@@ -51,8 +51,10 @@ async function answer() {
       const found = await ask("state", asked);
       if (asked.lang === page.state.lang) shown(found, asked);
       fault("");
+      document.body.classList.remove("stale");
     } catch (error) {
       fault(error.message);
+      document.body.classList.add("stale");  // what is shown answers an older question
     }
   } while (page.again);
   page.asking = false;
@@ -86,11 +88,16 @@ function roofs(plot) {
     return el("label", { class: "check" }, box, `${line.label}${machine}`);
   });
   put(by("roofs"), ...made);
+  const mark = (at) => svg("svg", { viewBox: "-9 -9 18 18", "aria-hidden": "true" }, svg("path", { class: `f${at}`, d: MARKS[at] }));
+  put(by("machines"), ...plot.machines.map((machine, at) => el("li", {}, mark(at), machine.title)));
 }
 
 function chart() {
   if (!page.slow.batching) return;
-  by("free").textContent = page.slow.batching.text;
+  const { batches, free, text } = page.slow.batching;
+  by("free").textContent = text;
+  by("free_bar").title = text;
+  by("free_bar").firstChild.style.width = `${(100 * batches.indexOf(free ?? batches.at(-1))) / (batches.length - 1)}%`;
   curve(by("batching"), page.slow.batching, page.state.batch, page.start.counts);
 }
 

@@ -2,7 +2,7 @@
 import { el, svg } from "./dom.js";
 
 const MARGIN = { top: 14, right: 14, bottom: 44, left: 74 };
-const MARKS = [
+export const MARKS = [
   "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0", "M-5.5,-5.5h11v11h-11z", "M0,-7L6.6,5H-6.6z", "M0,-7.5L7.5,0L0,7.5L-7.5,0z",
 ];
 const CROSS = "M-5,-5L5,5M5,-5L-5,5";
