@@ -18,7 +18,7 @@ from rooflens.server.state import SCHEMA
 PORT = 8077
 
 
-@click.command("serve", epilog="Example:  rooflens serve llama-3.1-8b --on h100-sxm5-80gb --on measured:h200-sxm-141gb")
+@click.command("serve", epilog="Example:  rooflens serve llama-3.1-8b --on h100-sxm5-80gb --batch 16")
 @state_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
