@@ -53,6 +53,8 @@ STATES = [
     {"engine": "vllm", "batch": 16},
     {"engine": "sglang", "batch": 24, "lang": "es"},
     {"machines": [MEASURED], "batch": 12},
+    {"machines": [MEASURED], "engine": "eager", "batch": 2},
+    {"machines": [MEASURED], "engine": "vllm", "tp": 2, "batch": 40},
     {"machines": [f"{A100},memory=1.5TB/s"], "batch": 3, "lang": "vi"},
     {"machines": [A100], "model": "mixtral-8x7b", "tp": 2, "ep": 2, "batch": 48},
     {"machines": ["h200-sxm-141gb"], "model": "deepseek-v3", "tp": 8, "ep": 8, "batch": 256},
@@ -464,7 +466,9 @@ def test_pages_open_files_that_the_command_line_names_and_no_others(tmp_path, ca
 
 
 def test_a_page_in_one_file_needs_no_server_installed(tmp_path) -> None:
-    asked = f"import sys; from rooflens.cli import _run; _run(['page', 'llama-3.2-1b', '-o', {str(tmp_path / 'x.html')!r}])"
+    asked = (
+        f"import sys; from rooflens.cli import _run; _run(['page', 'llama-3.2-1b', '-o', {str(tmp_path / 'x.html')!r}])"
+    )
     script = f"{asked}; print(sorted({{'starlette', 'uvicorn', 'numpy', 'matplotlib'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rooflens import api
-from rooflens.api import Answer, Question
-from rooflens.api.serving import predict
+from rooflens.api import Answer
 from rooflens.errors import RooflensError
 from rooflens.prediction.record import Prediction
 from rooflens.present.retold import retold
@@ -19,8 +17,8 @@ from rooflens.present.scene import Scene, Spot, compose
 from rooflens.records import encode, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
-from rooflens.server import memory, operators, predicted
-from rooflens.server.state import SCHEMA, State, command, step
+from rooflens.server import asking, memory, operators, predicted
+from rooflens.server.state import SCHEMA, State, command
 
 LEFT, RIGHT = 1e-6, 1e9  # FLOP/byte: lines are drawn from far beyond any plot, which cuts them
 SOLID = ("measured", "sustained")
@@ -33,10 +31,9 @@ def answer(asked: State) -> dict[str, Any]:
     place, predict: what the verbs of these names print. Raises RooflensError where the first machine has no answer.
     """
     with memory.model(asked.model, asked.config) as model:
-        first = _placed(model, asked, asked.machines[0])
+        first = asking.placed(model, asked, asked.machines[0])
         others = [_beside(model, asked, name) for name in asked.machines[1:]]
-        found = predict(model, asked.machines[0], engine=asked.engine, **step(asked))
-    assert isinstance(found, Prediction)  # noqa: S101 - a state names a model, never an operator
+        found = asking.predict(model, asked)
     named = asked.model if asked.config is None else f"{asked.model}.json"
     placement = replace(first.placement, model=named)
     placed = [first, *(one for one in others if isinstance(one, Answer))]
@@ -54,15 +51,11 @@ def answer(asked: State) -> dict[str, Any]:
     }
 
 
-def _placed(model: str, asked: State, machine: str) -> Answer:
-    return api.answer(Question(model, phase=asked.phase, **step(asked)), machine)
-
-
 def _beside(model: str, asked: State, machine: str) -> Answer | tuple[Machine, str]:
     """The answer of a machine that is compared, or the machine with why it has none."""
-    there = api.machine(machine)
+    there = asking.machine(machine)
     try:
-        return _placed(model, asked, machine)
+        return asking.placed(model, asked, machine)
     except RooflensError as why:
         return there, str(why)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from rooflens.api.deployed import deployment, estimator, parted
 from rooflens.errors import RooflensError
 from rooflens.prediction.bound import bind
 from rooflens.prediction.deployment import Deployment, bound
@@ -17,8 +16,8 @@ from rooflens.present.curves import knee
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say
 from rooflens.records import replace
-from rooflens.server import memory
-from rooflens.server.state import BATCHES, State, step
+from rooflens.server import asking, memory
+from rooflens.server.state import BATCHES, State
 from rooflens.units import percent, show
 
 RATIOS = ("mfu_of_measured", "mbu_of_measured", "mfu_of_datasheet", "mbu_of_datasheet")
@@ -118,9 +117,7 @@ def batching(asked: State) -> dict[str, Any]:
 def _curve(asked: State) -> tuple[list[float], list[float]]:
     """Tokens/s of all sequences at each batch: at the floor, and as expected where an engine's constants say it."""
     with memory.model(asked.model, asked.config) as model:
-        load, question, there = parted(asked.machines[0], model, {**step(asked), "engine": asked.engine})
-        now = deployment(question, load, there)
-        expects, _ = estimator(now, load, asked.machines[0])
+        now, _, expects = asking.served(model, asked)
     folded = bound(now)
     floors = [float(folded.floor_s(replace(now, batch=float(b)).step("decode"))) for b in BATCHES]
     floor = [b / s for b, s in zip(BATCHES, floors, strict=True)]
