@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -477,6 +478,7 @@ def test_a_page_in_one_file_needs_no_server_installed(tmp_path) -> None:
 
 def test_a_port_that_is_taken_is_a_sentence() -> None:
     taken = address("127.0.0.1", 0)
+    assert taken.proto == socket.IPPROTO_TCP  # without it asyncio leaves small parts waiting for 40 ms
     with pytest.raises(RooflensError, match="take another --port"):
         address("127.0.0.1", taken.getsockname()[1])
     taken.close()

@@ -26,7 +26,9 @@ def ready() -> None:
 def address(host: str, port: int) -> socket.socket:
     """A socket that listens there. Raises RooflensError where that cannot be."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    made = socket.socket(
+        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # said, so that asyncio sends small parts at once
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
