@@ -29,7 +29,7 @@ from rooflens.telemetry.histograms import less, quantile, spread
 from rooflens.telemetry.rates import between
 from rooflens.telemetry.settings import asked_of, named
 from tests.fake_engine import OUTPUT, PROMPT, STEP_S, Engine, serving
-from tests.metric_pages import DATA, at, page, vllm
+from tests.metric_pages import DATA, at, histogram, page, vllm
 
 H100 = "h100-sxm5-80gb"
 LLAMA = "llama-3.1-8b"
@@ -185,6 +185,45 @@ def test_tpot_is_of_requests_where_they_tell_it_and_of_pieces_elsewhere_and_both
     found = one(at(0, both[0]), at(10, both[1]))
     assert (found.tpot_s, found.itl.mean_s) == (0.025, 0.02)
     assert found.tpot_from.startswith("requests")
+
+
+def test_a_piece_with_several_tokens_is_a_step_and_no_token():
+    own = '{engine="0",model_name="tiny"}'
+
+    def page(steps, kept, itl):
+        told = {"drafts": steps, "accepted_tokens": kept}
+        more = "\n".join(f"vllm:spec_decode_num_{name}_total{own} {value}" for name, value in told.items())
+        return vllm(generated=steps + kept, steps=steps, itl=itl, more=more)
+
+    found = one(at(0, page(0, 0, (0, 0.0))), at(10, page(100, 150, (100, 2.0))))
+    assert found.decode_step_s == 0.02  # 2 s / 100 pieces
+    assert found.tpot_s == pytest.approx(0.008)  # of 1 + 150 / 100 tokens each
+    assert found.tpot_from == "pieces of streams: inter-token latency / tokens of a step"
+
+
+def test_sglang_shares_a_piece_out_to_its_tokens():
+    own = 'model_name="tiny"'
+
+    def page(tokens, seconds):
+        gauges = {"num_running_reqs": 1, "spec_accept_length": 2.5}
+        lines = [f"sglang:{name}{{{own}}} {value}" for name, value in gauges.items()]
+        lines.append(f'sglang:realtime_tokens_total{{{own},mode="decode"}} {tokens}')
+        counts = {0.05: tokens, "+Inf": 0}
+        return "\n".join([*lines, histogram("sglang:inter_token_latency_seconds", own + ",", counts, seconds)]) + "\n"
+
+    found = one(at(0, page(0, 0.0)), at(10, page(250, 2.0)))
+    assert (found.tpot_s, found.tpot_from) == (0.008, "tokens of streams: inter-token latency")  # 2 s / 250
+    assert found.decode_step_s == pytest.approx(0.02)  # x 2.5 tokens a step
+
+
+def test_the_time_a_token_of_tgi_has_its_prompt_in_it_and_says_so():
+    def page(ended, seconds):
+        name = "tgi_request_mean_time_per_token_duration"
+        return f"tgi_queue_size 0\n{histogram(name, '', {0.05: ended, '+Inf': 0}, seconds)}\n"
+
+    found = one(at(0, page(0, 0.0)), at(10, page(10, 0.14)))
+    assert found.tpot_s == pytest.approx(0.014)
+    assert found.tpot_from == "requests: time in the batch, the prompt's included / tokens"
 
 
 def test_requests_that_wait_at_both_ends_make_a_queue():

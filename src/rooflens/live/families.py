@@ -127,9 +127,11 @@ FAMILIES: tuple[Family, ...] = (
     plain("rooflens_busy_ratio", "Share of the interval in which the engine computed, by its own word.",
           lambda r: r.busy_share),
     spread("rooflens_ttft_seconds", "Time to first token over the interval, waiting included.", lambda r: r.ttft),
-    spread("rooflens_tpot_seconds", "Time per output token: (latency - TTFT) / (output tokens - 1) of each request.",
+    spread("rooflens_tpot_seconds", "Time per output token: (latency - TTFT) / (output tokens - 1) of each request; "
+           "tgi's is a request's time in the batch, its prompt's included, over its tokens.",
            lambda r: r.tpot),
-    spread("rooflens_itl_seconds", "Inter-token latency: between two pieces of a request's stream.", lambda r: r.itl),
+    spread("rooflens_itl_seconds", "Inter-token latency: between two pieces of a request's stream (sglang: its time "
+           "shared out to the tokens of a piece).", lambda r: r.itl),
     spread("rooflens_e2e_seconds", "A whole request.", lambda r: r.e2e),
     spread("rooflens_queue_seconds", "A request's wait before its first pass.", lambda r: r.queue),
     roofed("rooflens_mbu_ratio",

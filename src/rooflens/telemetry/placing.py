@@ -124,8 +124,8 @@ def _times(rates: Rates, prices: Prices) -> tuple[dict[str, float], Timed | None
 
 
 def _decoding(rates: Rates, needs: Demands, machine: Machine) -> dict[str, float]:
-    """MBU of the decode steps alone: their bytes over the time between two pieces of a stream."""
-    step_s = None if rates.itl is None else rates.itl.mean_s
+    """MBU of the decode steps alone: their bytes over the time between two steps of a sequence."""
+    step_s = rates.decode_step_s
     if not step_s or needs.weight_bytes is None or needs.kv_bytes is None:
         return {}
     moved = needs.weight_bytes + needs.kv_bytes
@@ -151,9 +151,8 @@ def _busy_share(rates: Rates) -> float | None:
     """Of the time: by the engine, else by its steps' own time, else all where sequences ran."""
     if rates.busy_share is not None:
         return rates.busy_share
-    step_s = None if rates.itl is None else rates.itl.mean_s
-    if step_s and rates.steps_per_s:
-        return min(1.0, step_s * rates.steps_per_s / rates.replicas)
+    if rates.decode_step_s and rates.steps_per_s:
+        return min(1.0, rates.decode_step_s * rates.steps_per_s / rates.replicas)
     return 1.0 if rates.running else None
 
 

@@ -19,7 +19,10 @@ COUNTED = "counted"
 BY_RUNNING = "decoded tokens over running sequences"
 BY_STEP_TIME = "one over the engine's own time of a step"
 BY_REQUEST = "requests: (latency - time to first token) / (tokens - 1)"
+BY_WHOLE = "requests: time in the batch, the prompt's included / tokens"
 BY_PIECE = "pieces of streams: inter-token latency"
+BY_PIECES = "pieces of streams: inter-token latency / tokens of a step"
+BY_STREAM = "tokens of streams: inter-token latency"
 BY_READ = "the engine's own count of cached tokens that a step reads"
 BY_FINISHED = "mean prompt + half of the mean output of requests that ended"
 BY_POOL = "tokens in the pool over running sequences, half a page each taken off"
@@ -31,6 +34,8 @@ SLOTS = "llama.cpp adds the seconds of sequences that ran side by side: its busy
 AT_END = "tgi counts tokens when a request ends: rates come in steps, longer intervals show them better"
 IN_A_STEP = "sequences run and no step ended in this interval: a step is longer than it, so take a longer --interval"
 ALONE = 1.01  # sequences a pass up to which llama.cpp's seconds are the engine's
+TPOT_FROM = {"tgi": BY_WHOLE}  # else BY_REQUEST
+SHARED_BY_STREAMS = ("sglang",)  # engines that share the time of a piece out to its tokens; others tell a step's
 REPRESENTED = (0.5, 2.0)  # generated tokens of requests that ended over all that were generated meanwhile
 RATES = {
     "prompt_tokens_per_s": "prompt_tokens_total",
@@ -93,6 +98,7 @@ def _rates(plain: Rates, moved: Deltas, old: Served, new: Served) -> Rates:
     found |= _prompts(found, plain)
     found |= _spreads(moved)
     found |= _decoded({**_kept(plain), **found}, moved, new)
+    found |= _timed(found, plain.engine)
     found |= _stepped({**_kept(plain), **found}, moved, old, new)
     found |= _loaded(moved, old, new)
     busy, why = _busy(plain, moved, new)
@@ -122,15 +128,23 @@ def _prompts(found: Mapping[str, float], plain: Rates) -> dict[str, float]:
     return {"computed_prompt_tokens_per_s": max(0.0, whole - (cached or 0.0))}
 
 
-def _spreads(moved: Deltas) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _spreads(moved: Deltas) -> dict[str, Spread]:
+    return {
         name: spread(moved.histograms[quantity]) for name, quantity in SPREADS.items() if quantity in moved.histograms
     }
-    for name, how in (("tpot", BY_REQUEST), ("itl", BY_PIECE)):
-        of: Spread | None = found.get(name)
-        if of is not None and of.mean_s is not None:
-            return {**found, "tpot_s": of.mean_s, "tpot_from": how}
-    return found
+
+
+def _timed(found: Mapping[str, Any], engine: str) -> dict[str, Any]:
+    """A token's time by requests, else by streams; a sequence's step by streams. Drafts put several tokens in one."""
+    request, piece = (None if (of := found.get(name)) is None else of.mean_s for name in ("tpot", "itl"))
+    each, shared = found.get("tokens_a_step") or 1.0, engine in SHARED_BY_STREAMS
+    made = {} if piece is None else {"decode_step_s": piece * each if shared else piece}
+    if request is not None:
+        return {**made, "tpot_s": request, "tpot_from": TPOT_FROM.get(engine, BY_REQUEST)}
+    if piece is None:
+        return {}
+    token_s, how = (piece, BY_STREAM) if shared else (piece / each, BY_PIECES if each > 1 else BY_PIECE)
+    return {**made, "tpot_s": token_s, "tpot_from": how}
 
 
 def _decoded(found: Mapping[str, Any], moved: Deltas, new: Served) -> dict[str, float]:

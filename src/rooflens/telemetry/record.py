@@ -13,13 +13,16 @@ State = Literal["idle", "busy", "queueing"]
 DEFINITIONS = {
     "rates": "differences of counters over the time between two scrapes by our clock; a restart counts from zero",
     "tpot": "(time of a request behind its first token) / (its tokens - 1), the mean over requests that ended; where "
-    "an engine does not tell it, the mean time between two pieces of a stream, and tpot_from says so",
-    "itl": "time between two pieces of a request's stream, the mean over pieces",
+    "an engine does not tell it, the mean time between two pieces of a stream over the tokens of a step, and tpot_from "
+    "says so; tgi's is a request's time in the batch, its prompt's included, over its tokens",
+    "itl": "time between two pieces of a request's stream, the mean over pieces; sglang's: a piece's time shared out "
+    "to its tokens, the mean over tokens",
     "mbu": "(steps/s x weight bytes of a step + cached tokens read/s x bytes a token) / read bandwidth, of one device",
     "mfu": "FLOPs of computed prompt tokens and generated tokens / time / peak, of one device; tokens found in a cache "
     "cost none",
     "mbu_busy": "the same over the time in which the engine computed, where it tells that",
-    "mbu_decoding": "bytes of the mean decode step / the time between two pieces of a stream / read bandwidth",
+    "mbu_decoding": "bytes of the mean decode step / the time between two steps of a sequence, by its stream / read "
+    "bandwidth",
     "quantile": "between low_s and high_s for certain, as the engine's buckets have it; at_s: on a line between them",
     "not_counted": "activations, cache writes, cache reads of prompts, drafts that were thrown away",
 }
@@ -51,7 +54,8 @@ class Rates:
     replicas: engines behind the target, each with the whole model. decode_tokens_per_s: generated behind first tokens.
     sequence_steps_per_s: the same with drafts taken together: how often a sequence passed through the model.
     steps_from, context_from, tpot_from: "counted" or how it was estimated. batch: sequences of the mean step, over all
-    replicas. context_tokens: cached tokens that a sequence's step reads. busy_share: of the time, by the engine.
+    replicas. decode_step_s: between two steps of a sequence, by its stream; tpot_s: between two of its tokens.
+    context_tokens: cached tokens that a sequence's step reads. busy_share: of the time, by the engine.
     estimated_*: the engine's own estimate, of one device. names: the metric that gave each quantity.
     """
 
@@ -90,6 +94,7 @@ class Rates:
     itl: Spread | None = None
     e2e: Spread | None = None
     queue: Spread | None = None
+    decode_step_s: float | None = None
     tpot_s: float | None = None
     tpot_from: str | None = None
     estimated_flops_per_s: float | None = None
