@@ -164,6 +164,31 @@ def test_a_step_that_is_longer_than_the_interval_is_said():
     assert any("longer --interval" in note for note in found.notes)
 
 
+def test_steps_that_nobody_counts_do_not_stand_still_when_no_request_ended():
+    text = 'sglang:num_running_reqs{model_name="tiny"} 4\nsglang:generation_tokens_total{model_name="tiny"} 70\n'
+    found = one(at(0, text), at(5, text))
+    assert not any("longer --interval" in note for note in found.notes)
+    assert (
+        "sglang counts tokens when a request ends: rates come in steps, longer intervals show them better"
+        in found.notes
+    )
+
+
+def test_an_engine_of_which_nothing_is_known_is_not_idle():
+    text = "llamacpp:tokens_predicted_total 70\n"
+    judge = Judge(LLAMA, H100)
+    assert judge.reading("u", one(None, at(0, text))).roof.state is None
+    assert judge.reading("u", one(at(0, text), at(5, text))).roof.state == "idle"
+
+
+def test_rates_that_an_engine_tells_itself_are_rates_of_prompts_as_well():
+    own = "vllm:avg_{}_throughput_toks_per_s 100\nvllm:num_requests_running 4\n"
+    text = own.format("prompt") + own.format("generation").partition("\n")[0] + "\n"
+    found = one(at(0, text), at(5, text))
+    assert (found.computed_prompt_tokens_per_s, found.decode_tokens_per_s) == (100, 100)
+    assert Judge(LLAMA, H100).reading("u", found).roof.mfu > 0
+
+
 def test_drafts_that_are_kept_make_fewer_steps():
     def page(drafts, kept, generated):
         own = '{engine="0",model_name="tiny"}'

@@ -32,7 +32,7 @@ def _head(of: Target, reading: Reading, time: str, lang: str) -> str:
     what = say("watch.head", lang, url=plain(of.url), time=time, engine=rates.engine, model=plain(rates.model or "?"))
     if roof is None:
         return what
-    state = say(f"watch.state.{roof.state}", lang)
+    state = say("frame.unknown" if roof.state is None else f"watch.state.{roof.state}", lang)
     if roof.state != "idle" and roof.regime:
         state = say("watch.and", lang, one=state, other=say(f"watch.regime.{roof.regime}", lang))
     return say("watch.on", lang, what=what, model=roof.model, machine=roof.machine, state=state)

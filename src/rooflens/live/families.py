@@ -162,7 +162,8 @@ FAMILIES: tuple[Family, ...] = (
            lambda roof: {(): float(roof.devices)}),
     roofed("rooflens_roofs_info", "1; whose roofs ratios are of, and as which model bytes and FLOPs are counted.",
            ("machine", "counted_as"), lambda roof: {(roof.machine, roof.model): 1.0}),
-    roofed("rooflens_state", "1 for what the engine is doing now.", ("state",), lambda roof: {(roof.state,): 1.0}),
+    roofed("rooflens_state", "1 for what the engine is doing now.", ("state",),
+           lambda roof: {} if roof.state is None else {(roof.state,): 1.0}),
     roofed("rooflens_regime", "1 for what binds its steps now.", ("regime",),
            lambda roof: {} if roof.regime is None else {(roof.regime,): 1.0}),
 )  # fmt: skip

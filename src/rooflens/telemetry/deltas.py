@@ -21,7 +21,7 @@ FELL = "a counter fell and the engine did not restart: rates of this interval ar
 
 @record
 class Deltas:
-    """What happened between two scrapes of one model. gone: engines of which nothing can be said."""
+    """What happened between two scrapes of one model, its engines together. Empty: a counter fell, as notes say."""
 
     interval_s: float
     counters: Mapping[str, float] = field(default_factory=dict)

@@ -77,11 +77,11 @@ def placed(rates: Rates, of: Subject) -> Roof:
     )
 
 
-def state(rates: Rates) -> State:
-    """idle: nothing runs and nothing was computed; queueing: requests wait at both ends; else busy."""
-    if not rates.running and not any(states(rates)) and not rates.generation_tokens_per_s:
-        return "idle"
-    return "queueing" if rates.queueing else "busy"
+def state(rates: Rates) -> State | None:
+    """idle: nothing runs and nothing was computed; queueing: requests wait at both ends; else busy; None: not known."""
+    if rates.running or any(states(rates)) or rates.generation_tokens_per_s:
+        return "queueing" if rates.queueing else "busy"
+    return None if rates.running is None and rates.generation_tokens_per_s is None else "idle"
 
 
 def _shares(needs: Demands, machine: Machine, end: str) -> dict[str, Any]:

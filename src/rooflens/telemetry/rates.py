@@ -31,11 +31,12 @@ NO_TIME = "no time went by between the scrapes, or it went backwards: rates of t
 NEW_MODEL = "this model was not there in the scrape before: rates need two"
 OTHER_ENGINE = "another engine answers here now: rates need two scrapes of one"
 SLOTS = "llama.cpp adds the seconds of sequences that ran side by side: its busy time is not known"
-AT_END = "tgi counts tokens when a request ends: rates come in steps, longer intervals show them better"
+AT_END = "{engine} counts tokens when a request ends: rates come in steps, longer intervals show them better"
 IN_A_STEP = "sequences run and no step ended in this interval: a step is longer than it, so take a longer --interval"
 ALONE = 1.01  # sequences a pass up to which llama.cpp's seconds are the engine's
 TPOT_FROM = {"tgi": BY_WHOLE}  # else BY_REQUEST
 SHARED_BY_STREAMS = ("sglang",)  # engines that share the time of a piece out to its tokens; others tell a step's
+COUNTED_AT_END = ("tgi_request_generated_tokens_sum", "sglang:generation_tokens_total")
 REPRESENTED = (0.5, 2.0)  # generated tokens of requests that ended over all that were generated meanwhile
 RATES = {
     "prompt_tokens_per_s": "prompt_tokens_total",
@@ -83,7 +84,8 @@ def _plain(scrape: Scrape, new: Served) -> Rates:
     }
     own = {name: new.gauge(name) for name in ("prompt_tokens_per_s", "generation_tokens_per_s")}
     counted: dict[str, Any] = {name: None if RATES[name] in new.counters else rate for name, rate in own.items()}
-    notes = (*scrape.notes, *((AT_END,) if scrape.engine == "tgi" else ()))
+    at_end = new.names.get("generation_tokens_total") in COUNTED_AT_END
+    notes = (*scrape.notes, *((AT_END.format(engine=scrape.engine),) if at_end else ()))
     return Rates(
         scrape.engine, new.model, scrape.at_s, replicas=len(new.engines), settings=new.settings, names=new.names,
         missing=new.missing, notes=notes, **gauges, **counted,
@@ -95,14 +97,14 @@ def _rates(plain: Rates, moved: Deltas, old: Served, new: Served) -> Rates:
         name: moved.counters[counter] / moved.interval_s for name, counter in RATES.items() if counter in moved.counters
     }
     found |= {name: found[name] / plain.replicas for name in ESTIMATES if name in found}
-    found |= _prompts(found, plain)
+    found |= _prompts({**_kept(plain), **found}, plain)
     found |= _spreads(moved)
     found |= _decoded({**_kept(plain), **found}, moved, new)
     found |= _timed(found, plain.engine)
     found |= _stepped({**_kept(plain), **found}, moved, old, new)
     found |= _loaded(moved, old, new)
     busy, why = _busy(plain, moved, new)
-    inside = bool(plain.running) and found.get("steps_per_s") == 0
+    inside = bool(plain.running) and found.get("steps_per_s") == 0 and found.get("steps_from") == COUNTED
     notes = (*plain.notes, *moved.notes, *((SLOTS,) if why else ()), *((IN_A_STEP,) if inside else ()))
     waits = all((one.gauge("waiting") or 0) >= 1 for one in (old, new))
     return replace(
@@ -112,7 +114,9 @@ def _rates(plain: Rates, moved: Deltas, old: Served, new: Served) -> Rates:
 
 
 def _kept(plain: Rates) -> dict[str, Any]:
-    return {"generation_tokens_per_s": plain.generation_tokens_per_s}
+    """Rates that the engine tells itself."""
+    own = {name: getattr(plain, name) for name in ("prompt_tokens_per_s", "generation_tokens_per_s")}
+    return {name: rate for name, rate in own.items() if rate is not None}
 
 
 def _prompts(found: Mapping[str, float], plain: Rates) -> dict[str, float]:

@@ -120,7 +120,7 @@ class Roof:
     model: str
     measured: bool
     devices: int
-    state: State
+    state: State | None  # None: neither what runs nor what was computed is known
     conventions: Mapping[str, str]
     weight_bytes_per_s: float | None = None
     kv_bytes_per_s: float | None = None
