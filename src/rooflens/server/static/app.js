@@ -308,7 +308,7 @@ function open(first) {
   const known = found && ["en", "es", "vi"].includes(found.state.lang);
   page.state = known ? found.state : { ...PLAIN, ...page.start.first, ...(first ? { lang } : {}) };
   page.lever = null;
-  if (!by("claim_first").value) by("claim_first").value = page.state.machines[0].split(",")[0];
+  if (!by("claim_first").value) by("claim_first").value = page.state.machines[0].split(",")[0].replace("measured:", "");
   choices();
   controls();
   tell();

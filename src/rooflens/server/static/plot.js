@@ -185,7 +185,7 @@ export class Plot {
       const cap = mark.querySelector(".cap");
       cap.toggleAttribute("hidden", !spot.cap);
       if (spot.cap) set(cap, { y1: this.py(spot.cap) - y, y2: this.py(spot.cap) - y });
-      named.push(this._name(spot, x, y));
+      if (spot.machine !== undefined) named.push(this._name(spot, x, y));
     }
     for (const [key, mark] of this.spots) {
       if (!seen.has(key)) { mark.remove(); this.spots.delete(key); }
@@ -233,8 +233,12 @@ export class Plot {
     const { width, height } = this.home.getBoundingClientRect();
     const [x, y] = [this.px(spot.x), this.py(spot.y)];
     const [w, h] = [this.tip.offsetWidth, this.tip.offsetHeight];
-    this.tip.style.left = `${Math.max(0, Math.min(x + 16 + w > width ? x - w - 16 : x + 16, width - w))}px`;
-    this.tip.style.top = `${Math.max(0, Math.min(y + 12, height - h))}px`;
+    const level = Math.max(0, Math.min(y - h / 2, height - h));
+    const across = Math.max(0, Math.min(x - w / 2, width - w));
+    const free = [[x + 16, level], [x - w - 16, level], [across, y - h - 16], [across, y + 16]];
+    const [left, top] = free.find(([l, t]) => l >= 0 && t >= 0 && l + w <= width && t + h <= height) ?? [across, y + 16];
+    this.tip.style.left = `${left}px`;
+    this.tip.style.top = `${top}px`;
   }
 
   _listen() {
