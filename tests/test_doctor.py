@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -323,6 +324,26 @@ def test_the_tools_of_this_node_are_asked_within_a_time(monkeypatch: pytest.Monk
         rooflens.doctor()
     program("slow", "exec sleep 20")
     assert asked._asked(("slow",), 0.2).why == "no answer within 0.2 s"
+
+
+def test_a_tool_that_hangs_in_its_driver_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hung:
+        """A process that no signal ends, as nvidia-smi is when a device fell off the bus."""
+
+        pid, stdout, stderr, returncode = 2**22 + 1, None, None, None
+
+        def __init__(self, *_: object, **__: object) -> None: ...
+
+        def communicate(self, timeout: float) -> tuple[bytes, bytes]:
+            raise subprocess.TimeoutExpired("tool", timeout)
+
+        def wait(self, timeout: float) -> int:
+            raise subprocess.TimeoutExpired("tool", timeout)
+
+        def poll(self) -> None: ...
+
+    monkeypatch.setattr(asked.subprocess, "Popen", Hung)
+    assert asked._asked(("tool",), 0.2).why == "no answer within 0.2 s"
 
 
 def test_latency_stands_beside_the_bytes_where_it_is_known(doctor) -> None:

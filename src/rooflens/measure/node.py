@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+from contextlib import suppress
 
 from rooflens.records import record
 
 LIMIT_S = 30.0
+ENDED_S = 1.0
 MOST_BYTES = 16 << 20
 ASKED: tuple[tuple[str, ...], ...] = (
     ("nvidia-smi", "-q", "-x"),
@@ -40,16 +43,34 @@ def ask(limit_s: float = LIMIT_S) -> tuple[Heard, ...]:
 def _asked(command: tuple[str, ...], limit_s: float) -> Heard:
     name = " ".join(command)
     try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=limit_s, check=False, stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},
+        program = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C"}, start_new_session=True,
         )  # fmt: skip
     except FileNotFoundError:
         return Heard(name, missing=True, why="there is no such program")
-    except subprocess.TimeoutExpired:
-        return Heard(name, why=f"no answer within {limit_s:g} s")
     except OSError as error:
         return Heard(name, why=(error.strerror or str(error)).lower())
-    text = done.stdout[:MOST_BYTES].decode("utf-8", errors="replace")
-    said = (text + done.stderr.decode("utf-8", errors="replace")).strip().splitlines()
-    return Heard(name, text, why=(said[0][:200] if said else f"exit code {done.returncode}") if done.returncode else "")
+    try:
+        out, err = program.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        return Heard(name, why=f"no answer within {limit_s:g} s")
+    finally:
+        _ended(program)
+    text = out[:MOST_BYTES].decode("utf-8", errors="replace")
+    said = (text + err.decode("utf-8", errors="replace")).strip().splitlines()
+    why = (said[0][:200] if said else f"exit code {program.returncode}") if program.returncode else ""
+    return Heard(name, text, why=why)
+
+
+def _ended(program: subprocess.Popen[bytes]) -> None:
+    """Ends it and what it started. One that hangs in its driver cannot be ended, and is not waited for."""
+    if program.poll() is not None:
+        return
+    with suppress(OSError):
+        os.killpg(program.pid, signal.SIGKILL)
+    for pipe in (program.stdout, program.stderr):
+        if pipe is not None:
+            pipe.close()
+    with suppress(subprocess.TimeoutExpired):
+        program.wait(ENDED_S)
