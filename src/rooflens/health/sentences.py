@@ -183,7 +183,7 @@ CONVENTIONS = {
     "allreduce": "all-reduces of one token in a decode step at batch 1: the fewest bytes over the rate; "
     "what they wait beside it is latency",
     "rates": "one direction of one device: its NVLinks x the stated rate of one; PCIe at the lanes found and its "
-    "largest generation",
+    "largest generation, the most that a path over processors (SYS) carries, not what it does",
     "unknown": "what no file says is absent; 0 is an answer",
 }
 NO_COST = {

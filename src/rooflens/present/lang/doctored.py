@@ -158,7 +158,7 @@ ES: dict[str, str] = (
         },
         {
             "allreduce": "all-reduce de un token en un paso de decode con batch 1: los mínimos bytes entre la tasa; lo que esperan además es la latencia",
-            "rates": "un sentido de un dispositivo: sus NVLinks x la tasa indicada de uno; PCIe con los carriles hallados y su mayor generación",
+            "rates": "un sentido de un dispositivo: sus NVLinks x la tasa indicada de uno; PCIe con los carriles hallados y su mayor generación, lo más que lleva un camino entre procesadores (SYS), no lo que da",
             "unknown": "lo que ningún archivo dice falta; 0 es una respuesta",
             "topology": "no se sabe lo que cuestan los all-reduce: ningún archivo dice cómo están enlazados los dispositivos",
             "route": "no se sabe lo que cuestan los all-reduce: hay menos dispositivos que los que comparten una capa",
@@ -306,7 +306,7 @@ VI: dict[str, str] = (
         },
         {
             "allreduce": "all-reduce của một token trong một bước decode ở batch 1: số byte ít nhất chia cho tốc độ; phần chờ thêm là độ trễ",
-            "rates": "một chiều của một thiết bị: số NVLink x tốc độ công bố của một liên kết; PCIe theo số làn thấy được và thế hệ cao nhất",
+            "rates": "một chiều của một thiết bị: số NVLink x tốc độ công bố của một liên kết; PCIe theo số làn thấy được và thế hệ cao nhất, mức cao nhất mà đường qua các bộ xử lý (SYS) có thể mang, không phải mức thực",
             "unknown": "điều không tệp nào nói thì vắng mặt; 0 là một câu trả lời",
             "topology": "không rõ all-reduce tốn bao nhiêu: không tệp nào nói các thiết bị nối với nhau thế nào",
             "route": "không rõ all-reduce tốn bao nhiêu: có ít thiết bị hơn số cùng chia một tầng",
