@@ -20,15 +20,9 @@ from rooflens.server.answers import answer
 from rooflens.server.predicted import batching
 from rooflens.server.state import BATCHES, LANGS, Lang, State
 
-MODULES = (
-    "dom.js",
-    "link.js",
-    "plot.js",
-    "chart.js",
-    "panels.js",
-    "keep.js",
-    "app.js",
-)  # each needs only those before it
+MODULES = (  # each needs only those before it
+    "dom.js", "link.js", "ask.js", "scale.js", "plot.js", "chart.js", "panels.js", "keep.js", "app.js",
+)  # fmt: skip
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 SHARED = ("place", "predict", "commands")  # the same in every language, so that a file holds them once
 _SAID = re.compile(r'(data-say="([a-z_.]+)"[^>]*>)(?=</)')

@@ -1,6 +1,7 @@
 // The page: controls make a state, the state is a link, answers fill the panels. Every number comes from Python.
 import { by, el, put, svg } from "./dom.js";
 import { PLAIN, fromLink, toLink } from "./link.js";
+import { ask, held, told } from "./ask.js";
 import { MARKS, Plot } from "./plot.js";
 import { curve } from "./chart.js";
 import { showCeilings, showChange, showClaim, showCommands, showFile, showLevers, showOperators, showPrediction } from "./panels.js";
@@ -9,36 +10,8 @@ import { csv, picture, png, save } from "./keep.js";
 const COUNTS = ["context", "tp", "pp", "ep"];
 const CHOSEN = ["weights", "kv", "math", "engine"];
 const SETTLED_MS = 350;
-const held = by("held") ? JSON.parse(by("held").textContent) : null;
-
 const page = { state: null, answer: null, file: null, start: null, plot: null, slow: {}, turn: 0, asking: false, again: false, fresh: "", slowFor: {} };
 const words = (name) => page.start.words[page.state.lang][`page.${name}`] ?? name;
-
-async function ask(kind, state) {
-  if (held) return offline(kind, state);
-  let reply;
-  try {
-    reply = await fetch(`api/${kind}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(state) });
-  } catch {
-    throw new Error(words("no_answer"));
-  }
-  return told(reply);
-}
-
-async function told(reply) {
-  const found = await reply.json().catch(() => ({ error: words("no_answer") }));
-  if (!reply.ok || found.error) throw new Error(found.error ?? words("no_answer"));
-  return found;
-}
-
-function offline(kind, state) {
-  const first = held.start.first;
-  const same = Object.keys({ ...first, ...state }).every((name) => ["batch", "lang"].includes(name) || JSON.stringify(first[name] ?? PLAIN[name] ?? null) === JSON.stringify(state[name] ?? PLAIN[name] ?? null));
-  const found = kind === "state" ? held.state[state.lang]?.[state.batch] : held[kind]?.[state.lang];
-  if (!same || !found) throw new Error(words("offline"));
-  if (found.error) throw new Error(found.error);
-  return kind === "state" ? { ...held.state.en[state.batch], ...found, state } : found;
-}
 
 // The newest state is asked for, one at a time: what was dragged past is not.
 async function answer() {
@@ -48,7 +21,7 @@ async function answer() {
     page.again = false;
     const asked = page.state;
     try {
-      const found = await ask("state", asked);
+      const found = await ask("state", asked, words);
       if (asked.lang === page.state.lang) shown(found, asked);
       fault("");
       document.body.classList.remove("stale");
@@ -117,7 +90,7 @@ function settle() {
       home.classList.add("busy");
       if (kind === "levers" && !page.slow.levers) put(home, el("p", { class: "soft" }, words("pricing")));
       try {
-        const found = await ask(kind, key);
+        const found = await ask(kind, key, words);
         if (page.state !== state) return;
         page.slow[kind] = found;
         page.slowFor[kind] = said;
@@ -255,7 +228,7 @@ async function judge(event) {
   const asked = Object.fromEntries(Object.entries(said).filter(([, text]) => text));
   if (by("claim_times").value) asked.times = Number(by("claim_times").value);
   try {
-    showClaim(await ask("claim", { ...asked, lang: page.state.lang }));
+    showClaim(await ask("claim", { ...asked, lang: page.state.lang }, words));
     fault("");
   } catch (error) {
     fault(error.message);
@@ -275,7 +248,7 @@ async function dropped(file) {
   const said = new URLSearchParams({ name: file.name, on: page.state.machines[0], lang: page.state.lang });
   try {
     const reply = await fetch(`api/file?${said}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file }).catch(() => { throw new Error(words("no_answer")); });
-    const found = await told(reply);
+    const found = await told(reply, words);
     showFile(found);
     page.plot.foreign = found.spots ?? [];
     page.plot.draw();
@@ -317,7 +290,7 @@ function open(first) {
 }
 
 async function begin() {
-  page.start = held ? held.start : await told(await fetch("start"));
+  page.start = held ? held.start : await told(await fetch("start"), (name) => name);
   page.state = { ...PLAIN, ...page.start.first, lang: document.documentElement.lang };
   page.plot = new Plot(by("plot"), Object.assign(words, { decades: page.start.decades }), (name) => {
     for (const row of document.querySelectorAll("#operators tr")) row.classList.toggle("here", name !== null && row.dataset.name === name);

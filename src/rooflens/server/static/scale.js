@@ -1,0 +1,33 @@
+// Where axes are marked, what overlaps, and how a span of an axis is moved. Only pixels and decades.
+
+export function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+}
+
+export function around([low, high], factor, share) {
+  const at = low + (high - low) * share;
+  return [at - (at - low) * factor, at + (high - at) * factor];
+}
+
+export function joined(one, other) {
+  return [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
+}
+
+export function crossing(one, other) {
+  return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+}
+
+// Where an axis is marked: whole decades, or round steps of a linear one, named as the decade names its unit.
+export function ticks([low, high], linear, decades, most) {
+  if (!linear) {
+    const every = Math.max(1, Math.ceil((high - low) / Math.max(1, most)));
+    const found = [];
+    for (let n = Math.ceil(low); n <= high; n += 1) if (n % every === 0) found.push([n, decades[n] ?? `1e${n}`]);
+    return found;
+  }
+  const power = Math.floor(Math.log10((high - low) / 2));
+  const step = [1, 2, 5, 10].map((m) => m * 10 ** power).find((s) => (high - low) / s <= Math.max(2, most)) ?? 10 ** (power + 1);
+  const found = [];
+  for (let v = Math.ceil(low / step) * step; v <= high; v += step) found.push([v, v === 0 ? "0" : v.toPrecision(2).replace("e+", "e")]);
+  return found;
+}
