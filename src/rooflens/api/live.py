@@ -20,6 +20,7 @@ from rooflens.live.recording import Page, replay
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.telemetry.demands import spread_over
+from rooflens.telemetry.levers import FULL
 from rooflens.telemetry.levers import lever as lever_of
 from rooflens.telemetry.placing import Subject, placed
 from rooflens.telemetry.pricing import Prices
@@ -100,7 +101,7 @@ class Judge:
     def _lever(self, rates: Rates, roof: Any, of: Subject) -> str | None:
         """The lever, looked for again when the load has doubled or halved, or what binds has changed."""
         load = tuple(round(max(1.0, value or 1.0)).bit_length() for value in (rates.batch, rates.context_tokens))
-        full = (rates.kv_usage or 0.0) >= 0.9
+        full = (rates.kv_usage or 0.0) >= FULL
         key = (rates.engine, rates.model, rates.replicas, roof.state, roof.regime, full, load)
         if key not in self._levers:
             if len(self._levers) >= MOST_SUBJECTS:

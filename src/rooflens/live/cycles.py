@@ -28,7 +28,6 @@ class Targets:
         clock = Clock()
         self._pairs = [(Asking(url, access, clock), Following()) for url in urls]
         self._kept = kept
-        self._asked: dict[int, str] = {}  # of which engine a target told its settings
 
     def cycle(self, pool: ThreadPoolExecutor) -> Cycle:
         """Every target once."""
@@ -44,19 +43,11 @@ class Targets:
         asking, following = self._pairs[i]
         page = asking.page()
         found = following.see(page)
-        if found.scrape is None or not self._wants(i, found):
+        if found.scrape is None or not following.wants(found):
             return [page], found
         about = asking.about(found.scrape.engine)
         following.hear(about)
         return [page, about], found
-
-    def _wants(self, i: int, found: Seen) -> bool:
-        """Whether settings are to be asked for: the first time, and when an engine began anew."""
-        engine = "" if found.scrape is None else found.scrape.engine
-        if engine == "dcgm" or (self._asked.get(i) == engine and not any(one.restarted for one in found.rates)):
-            return False
-        self._asked[i] = engine
-        return True
 
 
 def cycles(targets: Targets, interval_s: float, most: int | None = None, count: int = 1) -> Iterator[Cycle]:

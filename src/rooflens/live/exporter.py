@@ -54,7 +54,7 @@ class Followed:
         without = replace(access, token_env=None, token_file=None)
         self._asking, self._following = Asking(target(configured.url), access), Following()
         self._devices = Asking(target(configured.dcgm), without) if configured.dcgm else None
-        self._gpus, self._judged, self._engine = configured.gpus, judged, ""
+        self._gpus, self._judged = configured.gpus, judged
         self.state = State(configured.label)
 
     def once(self) -> None:
@@ -81,10 +81,8 @@ class Followed:
 
     def _seen(self) -> Target:
         seen = self._following.see(self._asking.page())
-        engine = seen.scrape.engine if seen.scrape is not None else ""
-        if engine and engine != "dcgm" and (self._engine != engine or any(one.restarted for one in seen.rates)):
-            self._engine = engine
-            self._following.hear(self._asking.about(engine))
+        if seen.scrape is not None and self._following.wants(seen):
+            self._following.hear(self._asking.about(seen.scrape.engine))
         return self._judged(seen)
 
     def _of_devices(self) -> tuple[str | None, tuple[Gpu, ...]]:

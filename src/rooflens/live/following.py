@@ -36,6 +36,15 @@ class Following:
     def __init__(self) -> None:
         self._last: Scrape | None = None
         self._told: dict[str, str] = {}
+        self._asked = ""  # the engine that told its settings
+
+    def wants(self, seen: Seen) -> bool:
+        """Whether settings are to be asked for now: the first time, and when an engine began anew."""
+        engine = "" if seen.scrape is None else seen.scrape.engine
+        if engine in ("", "dcgm") or (self._asked == engine and not any(one.restarted for one in seen.rates)):
+            return False
+        self._asked = engine
+        return True
 
     def hear(self, page: Page) -> None:
         """What the engine tells of its settings; a page that failed leaves what is known."""
