@@ -95,6 +95,7 @@ def test_numbers_are_those_that_the_command_line_prints(page, capsys, changed) -
         assert row["name"] == operator["name"]
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_that_the_command_line_prints(page, capsys) -> None:
     changed = {"machines": [A100, H100], "weights": "fp8", "batch": 16}
     commands = ask(page, **changed).json()["commands"]
@@ -141,6 +142,7 @@ def test_batching_is_marked_where_it_stops_being_free(page) -> None:
     assert dict(zip(found["batches"], found["floor"], strict=True))[16] == pytest.approx(exact["tokens_per_s_ceiling"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [{"batch": 16}, {"machines": [A100], "model": "mixtral-8x7b", "tp": 2, "batch": 8}])
 def test_a_lever_that_is_pulled_gives_what_it_said(page, changed) -> None:
     """The gain is the ratio of tokens/s a device after and before."""
@@ -244,7 +246,7 @@ TEXTS = st.one_of(
 NUMBERS = st.one_of(st.integers(-2, 1 << 66), st.floats(), st.booleans(), st.none())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changed=st.fixed_dictionaries(
         {},
@@ -381,7 +383,7 @@ SEEDS = [TRACE.read_bytes(), gzip.decompress(TRACE.read_bytes()), BENCH.encode()
          matrix(full(4, "NV12")).encode(), json.dumps(CONFIG).encode()]  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.sampled_from(SEEDS), at=st.integers(0, 1 << 20), cut=st.integers(0, 1 << 20),
     more=st.binary(max_size=40), on=st.sampled_from([None, H100, MEASURED]),
@@ -428,6 +430,7 @@ def test_a_link_says_every_field_of_a_state() -> None:
         assert field.name in script, field.name
 
 
+@pytest.mark.slow
 def test_the_page_in_one_file_needs_nothing_else() -> None:
     page = alone(state({**LLAMA, "batch": 5, "lang": "vi"}))
     assert '<html lang="vi"' in page
@@ -442,6 +445,7 @@ def test_the_page_in_one_file_needs_nothing_else() -> None:
     assert len(names) == len(set(names))  # modules become one: no two may name a thing alike
 
 
+@pytest.mark.slow
 def test_page_writes_one_file_and_says_so(tmp_path, capsys) -> None:
     out = tmp_path / "report.html"
     assert _run(["page", "llama-3.2-1b", "--on", A100, "--batch", "2", "-o", str(out), "--lang", "es"]) == 0
@@ -466,6 +470,7 @@ def test_pages_open_files_that_the_command_line_names_and_no_others(tmp_path, ca
         assert page.post("/api/state", json=other).status_code == 422
 
 
+@pytest.mark.slow
 def test_a_page_in_one_file_needs_no_server_installed(tmp_path) -> None:
     asked = (
         f"import sys; from rooflens.cli import _run; _run(['page', 'llama-3.2-1b', '-o', {str(tmp_path / 'x.html')!r}])"
