@@ -349,6 +349,17 @@ def test_mfu_is_of_prompts_that_were_computed_and_of_tokens_that_were_generated(
     assert without.flops_per_s == pytest.approx(rates.decode_tokens_per_s * one, rel=1e-6)
 
 
+@pytest.mark.parametrize(("times", "said"), [(1.04, False), (19.0, True), (0.5, True)])
+def test_an_engines_own_bytes_that_differ_are_explained(times, said):
+    rates = load()
+    judge = Judge(LLAMA, H100)
+    ours = judge.reading("u", rates).roof
+    own = times * (ours.weight_bytes_per_s + ours.kv_bytes_per_s)
+    roof = judge.reading("u", rooflens.api.live.replace(rates, estimated_read_bytes_per_s=own)).roof
+    assert roof.estimated_over_ours == pytest.approx(times)
+    assert any(f"is {times:.3g} times what is counted here" in note for note in roof.notes) == said
+
+
 def test_floor_and_estimate_are_those_of_predict():
     rates = load()
     roof = Judge(LLAMA, H100).reading("u", rates).roof

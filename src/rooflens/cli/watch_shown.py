@@ -13,7 +13,6 @@ from rooflens.telemetry.watch import Target
 from rooflens.units import show
 
 WIDE = 10
-ESTIMATED = 0.9, 1.1  # the engine's bytes over ours: said where it is outside
 
 
 def shown(of: Target, lang: str) -> str:

@@ -18,7 +18,6 @@ from rooflens.readers.content import content
 from rooflens.records import record
 
 SCHEMA = "rooflens/scrape/1"
-SUFFIX = ".jsonl"
 LONGEST_LINE = 64 << 20
 
 

@@ -16,7 +16,7 @@ from rooflens.telemetry.record import ESTIMATES, Rates
 NO_STEPS = "the engine tells no steps and no running sequences"
 NO_CONTEXT = "nobody tells how many cached tokens a step reads: the weights alone are counted, the least there is"
 NO_PROMPT = "nobody tells how long prompts are: each is priced as one of {tokens:.0f} tokens"
-NO_TOKENS = "the engine tells no rate of tokens"
+NO_TOKENS = "the engine does not tell both rates of tokens, of computed prompts and of generated ones"
 
 
 @record

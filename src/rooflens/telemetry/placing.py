@@ -22,6 +22,11 @@ BEATEN = 0.995
 NO_BUSY = "the engine does not tell how long it computed; mbu_decoding is of its decode steps"
 NO_TPOT = "no token came behind a first one"
 NO_LOAD = "the engine tells no batch: no floor for it"
+ESTIMATED = 0.9, 1.1  # the engine's own bytes over ours: outside, it is said why that may be
+OWN_BYTES = (
+    "the engine's own estimate of bytes read is {times} times what is counted here: some charge the weights to every "
+    "token, some take another format for what is stored; else another model, format or number of devices is served"
+)
 FULLER = "suspect another model, format, machine or number of devices than was said"
 
 
@@ -72,7 +77,7 @@ def placed(rates: Rates, of: Subject) -> Roof:
         step_kv_bytes=needs.kv_bytes,
         findings=tuple(_findings(found)),
         missing=dict(_missing(rates, needs, found)),
-        notes=(*of.notes, *served.notes, *needs.notes),
+        notes=(*of.notes, *served.notes, *needs.notes, *_estimated(found)),
         **found,
     )
 
@@ -162,6 +167,12 @@ def _findings(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} is {percent(found[name])}, over the roof: {FULLER}"
     if "gap" in found and found["gap"] < BEATEN:
         yield f"tokens come {1 / found['gap']:.3g} times faster than their floor, which nothing beats: {FULLER}"
+
+
+def _estimated(found: Mapping[str, Any]) -> Iterator[str]:
+    low, high = ESTIMATED
+    if not low <= found.get("estimated_over_ours", 1.0) <= high:
+        yield OWN_BYTES.format(times=f"{found['estimated_over_ours']:.3g}")
 
 
 def _missing(rates: Rates, needs: Demands, found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
