@@ -106,6 +106,19 @@ def test_missing_links_are_a_fault_with_what_they_cost(doctor) -> None:
     assert "another variant" in every.what
 
 
+def test_a_device_that_lost_all_of_its_links_is_a_fault(doctor) -> None:
+    rows = [" ".join("X" if a == b else "SYS" if 3 in (a, b) else "NV18" for b in range(8)) for a in range(8)]
+    found = doctor(matrix(rows), on=H100)
+    lost = the(found, "nvlink_lost")
+    assert (lost.gpus, lost.figures["links"], lost.severity, found.healthy) == ((3,), (0,), "fault", False)
+    assert lost.what == "GPU 3: no NVLink is up, and other devices of this node have 18"
+    assert "7.14 times" in (lost.cost or "")  # 450 GB/s over 63 GB/s
+    bare = doctor(matrix(rows))  # nobody says which chip
+    assert (the(bare, "nvlink_lost").severity, bare.healthy) == ("warning", True)
+    pair = [" ".join("X" if a == b else "SYS" if 2 in (a, b) else "NV4" for b in range(3)) for a in range(3)]
+    assert "nvlink_lost" not in rules(doctor(matrix(pair))) | rules(doctor(matrix(pair), on=R3090))  # a bridge and one
+
+
 def test_two_devices_of_a_mesh_alone_are_no_fault(doctor) -> None:
     found = doctor(matrix(full(2, "NV6")), on=H100)  # 18 / 6: there may be two more
     assert (found.healthy, rules(found)) == (True, {"nvlink_part"})

@@ -16,6 +16,7 @@ WHAT: dict[str, str] = {
     "nvlink_part": "GPU {gpus}: {links} of the {all} NVLinks of {chip} lead to the devices shown; the others may lead "
     "to devices that are not",
     "nvlink_uneven": "GPU {gpus}: {links} NVLinks are up, and other devices of this node have {all}",
+    "nvlink_lost": "GPU {gpus}: no NVLink is up, and other devices of this node have {all}",
     "nvlink_none": "GPU {gpus}: no NVLink is shown and {chip} has {all}: the fabric is down, or the table is of topo "
     "-mp, which hides NVLink",
     "all_sys": "GPU {gpus}: SYS is shown even inside of a NUMA node: if the chip has NVLink, its fabric is down, or "
@@ -91,7 +92,7 @@ WHAT: dict[str, str] = {
 }
 SEVERITY: dict[Severity, tuple[str, ...]] = {  # every other rule is a note
     "fault": (
-        "nvlink_fewer", "nvlink_none", "port_down", "fabric", "none", "lost", "recovery", "pcie_narrow",
+        "nvlink_fewer", "nvlink_lost", "nvlink_none", "port_down", "fabric", "none", "lost", "recovery", "pcie_narrow",
         "pcie_slow", "hot", "brake", "slowed", "ecc_now", "repair", "no_repair", "samples_hot", "samples_ecc",
     ),
     "warning": (
@@ -108,6 +109,7 @@ COST: dict[str, str] = {
     "nvlink_uneven": "all-reduces take {times} times as long",
     "port_down": "all-reduces take {times} times as long",
     "detour": "all-reduces take {times} times as long",
+    "nvlink_lost": "all-reduces over PCIe take at least {times} times as long",
     "nvlink_none": "all-reduces over PCIe take at least {times} times as long",
     "pcie_narrow": "what crosses PCIe takes {times} times as long",
     "pcie_narrow_idle": "what crosses PCIe takes {times} times as long",
@@ -132,6 +134,7 @@ NEXT: dict[str, str] = {
     "nvlink_fewer": "nvidia-smi nvlink -s and -e name the link, dmesg its Xid; then the fabric manager's log, a reseat",
     "nvlink_uneven": "nvidia-smi nvlink -s and -e name the link, dmesg its Xid; then the fabric manager's log, a "
     "reseat",
+    "nvlink_lost": "nvidia-smi nvlink -s and -e name the link, dmesg its Xid; then the fabric manager's log, a reseat",
     "port_down": "nvidia-smi nvlink -s and -e name the link, dmesg its Xid; then the fabric manager's log, a reseat",
     "ports_down": "systemctl status nvidia-fabricmanager; it must be of the driver's version",
     "fabric": "systemctl status nvidia-fabricmanager; it must be of the driver's version",

@@ -16,6 +16,7 @@ from rooflens.units import show
 
 _SAME = 0.01  # rates of links that differ by less are one
 _CROSSING = 3  # hops, as ROCm counts them
+_BRIDGED = 2  # devices that a bridge joins, most often
 _FIRST_JUDGED = 3  # generation of NVLink from which all links of a device lead to devices of its kind
 
 
@@ -58,8 +59,7 @@ def _fabric(node: Node, chips: Chips) -> Iterator[Finding]:
     """NVLink or XGMI is there: how much of it."""
     every = islands(node)
     for group in every:
-        if len(group) > 1:
-            yield from _joined(node, chips, group)
+        yield from _joined(node, chips, group) if len(group) > 1 else _alone(node, chips, group[0], every)
     if len(every) > 1 and any(len(group) > 1 for group in every):
         yield finding("islands", islands=" | ".join(numbers(group) for group in every))
     for index in {index for link in node.links if link.kind == "NVLink" for index in (link.a, link.b)}:
@@ -85,6 +85,25 @@ def _joined(node: Node, chips: Chips, group: tuple[int, ...]) -> Iterator[Findin
             yield finding("nvlink_bare", whole, figures, **values)
         else:
             yield finding("nvlink", whole, figures, rate=show(found.bytes_per_s, "B/s"), **values)
+
+
+def _alone(node: Node, chips: Chips, gpu: int, every: list[tuple[int, ...]]) -> Iterator[Finding]:
+    """A device without NVLink beside others that have it: a fault where its chip's must all lead somewhere.
+
+    Nothing where it may be so: bridges join some devices, MIG takes NVLink away, and another chip may have none.
+    """
+    largest = max(every, key=len)
+    mig = any(one.mig for one in node.gpus or () if one.index == gpu)
+    if mig or route(node, chips, largest).kind != "NVLink" or (gpu not in chips and len(largest) <= _BRIDGED):
+        return
+    if gpu in chips and not _judged(chips, gpu):
+        return
+    there = route(node, chips, [largest[0], gpu]).bytes_per_s
+    whole = chips[gpu].scale_up.bytes_per_s_per_direction if gpu in chips else None
+    times = _times(whole, there) if whole and there else None
+    most = max(linked(node, chips, other, largest) for other in largest)
+    found = finding("nvlink_lost", [gpu], {"links": (0,)}, all=most, times=times)
+    yield found if gpu in chips else replace(found, severity="warning")
 
 
 def _short(chips: Chips, gpu: int, count: int, most: int) -> bool:
