@@ -22,8 +22,8 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
     "doctor": ("doctor",),
     "retold": (
-        "watched", "doctored", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled", "claims",
-        "kernels",
+        "watched", "doctored", "doctor_files", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled",
+        "claims", "kernels",
     ),
     "trend": ("trend",),
     "watch": ("watch",), "export": ("export",), "page": ("page",),
