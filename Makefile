@@ -44,8 +44,13 @@ install: $(RUN_STAMP)  ## only set up, then use .venv/bin/rooflens
 # --- working on it ----------------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: $(DEV_STAMP)  ## set up and run the fast tests (options for pytest: ARGS="...")
+test: $(DEV_STAMP)  ## set up and run the fast tests, and the page in Chromium where that is (options for pytest: ARGS="...")
 	@$(PY) -m pytest -m "$(FAST)" $(ARGS)
+	@$(if $(strip $(ARGS)),:,if command -v chromium >/dev/null; then $(IN_CHROMIUM); fi)
+
+# The page in a real browser; where its driver cannot be had these tests skip themselves.
+IN_CHROMIUM = $(PIP) install -c $(LOCK) -e '.[browser]' || echo "no playwright: the page is not tried in Chromium" >&2; \
+	$(PY) -m pytest tests/test_page_browser.py || test $$? -eq 5
 
 .PHONY: test-slow
 test-slow: $(DEV_STAMP)  ## tests that measure for real or take long
