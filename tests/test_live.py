@@ -98,7 +98,7 @@ def test_a_counter_that_loses_a_part_without_a_restart_gives_no_rate():
         before = at(0, vllm(generated=1_000_000, started=started))
         found = one(before, at(10, vllm(generated=900_000, started=started)))
         assert found.generation_tokens_per_s is None
-        assert any("did not restart" in note for note in found.notes)
+        assert any("nothing tells of a restart" in note for note in found.notes)
 
 
 def test_missing_scrapes_make_the_interval_longer_and_nothing_else():

@@ -253,3 +253,9 @@ def test_settings_beside_the_metrics_name_the_model():
     props = '{"default_generation_settings": {"n_ctx": 8192}, "total_slots": 2, "model_path": "C:\\\\models\\\\t.gguf"}'
     assert told(props) == {"model": "t.gguf", "n_ctx": "8192", "total_slots": "2"}
     assert told("[1]") == told("no json") == told('{"data": [1, 2]}') == {}
+
+
+def test_a_page_of_names_without_a_figure_is_of_an_engine_that_tells_nothing_yet():
+    text = "# HELP vllm:generation_tokens_total Tokens.\nvllm:generation_tokens_total NaN\n"
+    with pytest.raises(NothingKnown, match=r"names vllm:\* and tells no figure of it, which is not zero"):
+        at(0, text)

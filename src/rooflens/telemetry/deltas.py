@@ -16,7 +16,7 @@ from rooflens.telemetry.histograms import less, together
 SAME_START_S = 1.0  # clocks of a start that differ by less are one
 LEFT = 0.5  # of a counter that fell, more than this left is no restart
 RESTARTED = "the engine restarted between the scrapes: counted from zero, the least that happened"
-FELL = "a counter fell and the engine did not restart: rates of this interval are not known"
+FELL = "a counter fell and nothing tells of a restart: rates of this interval are not known"
 
 
 @record

@@ -49,6 +49,9 @@ def scrape(text: str, at_s: float, where: str = "the page") -> Scrape:
 def _nothing(text: str, where: str) -> str:
     if not text.strip():
         return f"{where} is empty: nothing is known of the engine now, which is not zero"
+    for prefix in (table.prefix for table in TABLES):
+        if any(f"\n{lead}{prefix}" in f"\n{text}" for lead in ("", "# HELP ", "# TYPE ")):
+            return f"{where} names {prefix}* and tells no figure of it, which is not zero; did it serve a request yet?"
     looked = ", ".join(f"{table.prefix}*" for table in TABLES)
     return f"{where} holds no metric of a known engine; looked for {looked}, {dcgm.PREFIX}*; is it another service?"
 
