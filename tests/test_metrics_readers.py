@@ -259,3 +259,9 @@ def test_a_page_of_names_without_a_figure_is_of_an_engine_that_tells_nothing_yet
     text = "# HELP vllm:generation_tokens_total Tokens.\nvllm:generation_tokens_total NaN\n"
     with pytest.raises(NothingKnown, match=r"names vllm:\* and tells no figure of it, which is not zero"):
         at(0, text)
+
+
+def test_the_share_of_a_pool_follows_from_what_it_holds_and_can_hold():
+    text = "trtllm_kv_cache_used_blocks 100\ntrtllm_kv_cache_max_blocks 1000\ntrtllm_kv_cache_tokens_per_block 32\n"
+    (found,) = at(0, text).served
+    assert (found.gauge("kv_tokens"), found.gauge("kv_usage")) == (3200, 0.1)

@@ -81,7 +81,12 @@ def _completed(one: Served, table: Table) -> Served:
     if "kv_tokens" not in gauges and both:
         gauges["kv_tokens"] = {engine: usage[engine] * capacity[engine] for engine in both}
         names["kv_tokens"] = f"{names['kv_usage']} x {names['kv_capacity_tokens']}"
-    if "kv_tokens" in gauges:
+    held = gauges.get("kv_tokens", {})
+    if "kv_usage" not in gauges and held and held.keys() <= capacity.keys() and all(capacity.values()):
+        gauges["kv_usage"] = {engine: held[engine] / capacity[engine] for engine in held}
+        names["kv_usage"] = f"{names['kv_tokens']} / {names['kv_capacity_tokens']}"
+        missing.pop("kv_usage", None)
+    if held:
         missing.pop("kv_tokens", None)
     return replace(one, gauges=gauges, names=names, missing=missing)
 
