@@ -169,6 +169,22 @@ def test_a_lever_is_pulled_and_put_back(visit) -> None:
     assert "batch=16" in page.url
 
 
+def test_a_panel_that_had_no_answer_has_one_again(visit, tmp_path) -> None:
+    page = settled(visit())
+    page.fill("#tp", "3")
+    page.press("#tp", "Enter")
+    until(page, "document.getElementById('levers').textContent.includes('tp 3 does not share out')")
+    with page.expect_download() as waited:
+        page.click("#keep_json")
+    waited.value.save_as(tmp_path / "kept.json")
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert (kept["state"]["tp"], "advise" in kept) == (1, False)  # the levers of what is shown are no longer there
+    page.fill("#tp", "1")
+    page.press("#tp", "Enter")
+    until(page, "document.querySelector('#levers button') !== null")
+    until(page, "document.querySelectorAll('#levers.busy').length === 0")
+
+
 def test_files_are_dropped_read_and_placed(visit, tmp_path) -> None:
     page = visit()
     page.set_input_files("#file", TRACE)

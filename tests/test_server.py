@@ -282,6 +282,9 @@ def test_every_answer_forbids_what_the_page_does_not_need(page) -> None:
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"sec-fetch-site": "same-site"}, 403),
         ({"host": "evil.example"}, 421),
+        ({"host": "[::1"}, 421),
+        ({"host": "evil.example@127.0.0.1"}, 421),
+        ({"origin": "http://[127.0.0.1"}, 403),
         ({"content-type": "text/plain"}, 415),
         ({"content-type": "application/x-www-form-urlencoded"}, 415),
     ],
@@ -290,6 +293,11 @@ def test_only_this_page_is_answered(page, headers, status) -> None:
     reply = page.post("/api/state", content=json.dumps(LLAMA), headers={**JSON, **headers})
     assert reply.status_code == status
     assert status == 200 or "error" in reply.json()
+
+
+def test_a_host_that_is_left_empty_is_not_every_address() -> None:
+    with pytest.raises(RooflensError, match="--host names no address"):
+        address("", 0)
 
 
 @pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/state.py", "/static/index.html", "/static/x.js"])

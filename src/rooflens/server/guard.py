@@ -53,12 +53,12 @@ class Guard:
         """A status and why, for a request that is not answered."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if self.hosts is not None and urlsplit(f"//{host}").hostname not in self.hosts:
+        if self.hosts is not None and _name(f"//{host}") not in self.hosts:
             return 421, STRANGE_HOST
         if scope["method"] in ("GET", "HEAD"):
             return None
         origin = headers.get("origin")
-        foreign = origin is not None and urlsplit(origin).netloc != host
+        foreign = origin is not None and (_name(origin) is None or urlsplit(origin).netloc != host)
         if foreign or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return 403, STRANGE_PAGE
         wanted = TYPES.get(scope["path"], "application/json")
@@ -67,3 +67,12 @@ class Guard:
             if headers.get("content-type", "").partition(";")[0] == wanted
             else (415, STRANGE_TYPE.format(wanted=wanted))
         )
+
+
+def _name(address: str) -> str | None:
+    """The host that an address names; None where it names none, or a person before it."""
+    try:
+        found = urlsplit(address)
+        return None if "@" in found.netloc else found.hostname
+    except ValueError:
+        return None

@@ -25,6 +25,10 @@ def ready() -> None:
 
 def address(host: str, port: int) -> socket.socket:
     """A socket that listens there. Raises RooflensError where that cannot be."""
+    if not host.strip():
+        raise RooflensError(
+            "--host names no address; leave it out for this machine alone, or say 0.0.0.0 for every one"
+        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(
         family, socket.SOCK_STREAM, socket.IPPROTO_TCP

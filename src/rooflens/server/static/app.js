@@ -37,6 +37,7 @@ async function answer() {
 function shown(found, asked) {
   const fresh = JSON.stringify({ ...asked, batch: 0, lang: "", context: 0 });
   page.answer = found;
+  page.shownFor = JSON.stringify(asked);
   by("subtitle").textContent = `${found.plot.title}: ${found.plot.subtitle}`;
   page.plot.show(found.plot, fresh !== page.fresh);
   if (fresh !== page.fresh || asked.lang !== page.shownLang) roofs(found.plot);
@@ -82,10 +83,11 @@ function settle() {
     for (const [kind, key, done] of [
       ["batching", { ...state, batch: 1 }, () => chart()],
       ["ceilings", { ...state, batch: 1 }, (found) => showCeilings(found)],
-      ["levers", held ? { ...held.start.first, lang: state.lang } : state, (found) => showLevers(found, words, held ? null : pull)],
+      ["levers", held ? { ...state, batch: held.start.first.batch } : state, (found) => showLevers(found, words, held ? null : pull)],
     ]) {
       const said = JSON.stringify(key);
       if (page.slowFor[kind] === said) continue;
+      page.slowFor[kind] = null;  // until it is here, what the panel shows is of no state
       const home = by(kind);
       home.classList.add("busy");
       if (kind === "levers" && !page.slow.levers) put(home, el("p", { class: "soft" }, words("pricing")));
@@ -96,6 +98,8 @@ function settle() {
         page.slowFor[kind] = said;
         done(found);
       } catch (error) {
+        if (page.state !== state) return;
+        delete page.slow[kind];
         put(home, el("p", { class: "soft" }, error.message));
       }
       home.classList.remove("busy");
@@ -212,7 +216,7 @@ function listen() {
   by("keep_csv").addEventListener("click", () => save(`${named()}.csv`, csv(page.answer.place), "text/csv"));
   by("keep_json").addEventListener("click", () => {
     const { schema, state, place, predict } = page.answer;
-    save(`${named()}.json`, `${JSON.stringify({ schema, state, place, predict, ...page.slow.levers && { advise: page.slow.levers.advise } }, null, 1)}\n`, "application/json");
+    save(`${named()}.json`, `${JSON.stringify({ schema, state, place, predict, ...page.slowFor.levers === page.shownFor && { advise: page.slow.levers.advise } }, null, 1)}\n`, "application/json");
   });
 }
 
