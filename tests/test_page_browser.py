@@ -147,6 +147,16 @@ def test_a_link_gives_the_same_page_again(visit) -> None:
     assert [second.inner_text(part) for part in ("#headline", "#figures", "#operators", "#commands")] == texts
 
 
+def test_who_skips_to_the_plot_keeps_the_state(visit) -> None:
+    page = visit(f"{LLAMA}&batch=48")
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    until(page, "document.activeElement.id === 'plot'")
+    page.wait_for_timeout(300)  # an address that changed is told of a moment later
+    assert "batch=48" in page.url
+    assert page.input_value("#batch_exact") == "48"
+
+
 def test_the_language_is_switched_in_place(visit) -> None:
     page = settled(visit())
     floor = page.inner_text("#tpot_floor")
@@ -270,6 +280,9 @@ def test_one_file_works_offline(visit, tmp_path) -> None:
     page.select_option("#lang", "vi")
     until(page, "document.getElementById('predict_title').textContent === 'dự đoán'")
     assert page.is_disabled("#model")
+    chosen = page.locator("#machine0 option:checked")
+    assert chosen.inner_text() == "A100 SXM4 80GB"  # by its name among its maker's, and not among what was measured
+    assert chosen.evaluate("option => option.parentElement.label") == "NVIDIA"
     assert page.is_visible("#offline")
     assert page.inner_text("#error") == ""
 

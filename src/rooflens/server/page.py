@@ -76,7 +76,7 @@ def answers(asked: State) -> dict[str, Any]:
     """What the page asks for, as it is asked for: by kind, language and batch. Raises RooflensError."""
     batches = sorted({*BATCHES, asked.batch})
     return {
-        "start": {**panels.choices(), "batches": batches, "given": list(asked.machines), "first": encode(asked)},
+        "start": {**panels.choices(), "batches": batches, "given": [], "first": encode(asked)},
         "state": {lang: {str(b): _small(asked, lang, b) for b in batches} for lang in LANGS},
         **dict(_others(asked)),
     }

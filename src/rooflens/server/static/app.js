@@ -198,6 +198,7 @@ function listen() {
     });
   }
   by("lang").addEventListener("change", (event) => { page.slowFor = {}; change({ lang: event.target.value }); choices(); controls(); tell(); });
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); by("plot").focus(); });  // what is behind the # is the state
   by("controls").addEventListener("submit", (event) => event.preventDefault());
   by("zoom_in").addEventListener("click", () => page.plot.zoom(1 / 1.25));
   by("zoom_out").addEventListener("click", () => page.plot.zoom(1.25));
