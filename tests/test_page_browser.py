@@ -147,6 +147,15 @@ def test_a_link_gives_the_same_page_again(visit) -> None:
     assert [second.inner_text(part) for part in ("#headline", "#figures", "#operators", "#commands")] == texts
 
 
+@pytest.mark.parametrize("fragment", [f"{LLAMA}&batch=1e9", f"{LLAMA}&colour=red", "#on=h100-sxm5-80gb"])
+def test_a_link_that_is_not_whole_says_so_where_it_is_seen(visit, fragment) -> None:
+    page = visit(fragment)
+    assert "the link could not be read whole" in page.inner_text("#status")
+    box = page.locator("#status").bounding_box()
+    assert box["width"] > 200  # not only read aloud
+    assert box["y"] >= 0
+
+
 def test_who_skips_to_the_plot_keeps_the_state(visit) -> None:
     page = visit(f"{LLAMA}&batch=48")
     page.focus(".skip")

@@ -144,7 +144,7 @@ ES: dict[str, str] = {
     "page.language": "idioma",
     "page.measured": "medidas",
     "page.plot": "roofline",
-    "page.plot_help": "Arrastre para mover, rueda o + y - para ampliar, 0 para verlo todo. Tab va de punto en punto, las flechas mueven.",
+    "page.plot_help": "Arrastra para mover, rueda o + y - para ampliar, 0 para verlo todo. Tab va de punto en punto, las flechas mueven.",
     "page.axis_x": "intensidad operacional, FLOP/B",
     "page.axis_y": "FLOP/s alcanzables",
     "page.linear": "ejes lineales",

@@ -10,6 +10,7 @@ import { csv, picture, png, save } from "./keep.js";
 const COUNTS = ["context", "tp", "pp", "ep"];
 const CHOSEN = ["weights", "kv", "math", "engine"];
 const SETTLED_MS = 350;
+const NOTED_MS = 8000;
 const page = { state: null, answer: null, file: null, start: null, plot: null, slow: {}, turn: 0, asking: false, again: false, fresh: "", slowFor: {} };
 const words = (name) => page.start.words[page.state.lang][`page.${name}`] ?? name;
 
@@ -249,7 +250,7 @@ function dropping(event) {
 
 async function dropped(file) {
   if (held) { fault(words("offline")); return; }
-  by("status").textContent = `${words("reading")} ${file.name}`;
+  note(`${words("reading")} ${file.name}`);
   const said = new URLSearchParams({ name: file.name, on: page.state.machines[0], lang: page.state.lang });
   try {
     const reply = await fetch(`api/file?${said}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file }).catch(() => { throw new Error(words("no_answer")); });
@@ -263,16 +264,23 @@ async function dropped(file) {
   } catch (error) {
     fault(error.message);
   }
-  by("status").textContent = "";
+  note("");
 }
 
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
-    by("status").textContent = words("copied");
+    note(words("copied"));
   } catch {
-    by("status").textContent = text;
+    note(text);  // where a page may not copy, a person can
   }
+}
+
+// What is seen and read aloud for a while, over the page: nothing moves.
+function note(sentence) {
+  clearTimeout(page.noted);
+  by("status").textContent = sentence;
+  if (sentence) page.noted = setTimeout(() => note(""), NOTED_MS);
 }
 
 function fault(sentence) {
@@ -290,7 +298,7 @@ function open(first) {
   choices();
   controls();
   tell();
-  if (found && !(found.whole && known)) by("status").textContent = words("bad_link");
+  if (found ? !(found.whole && known) : location.hash.length > 1) note(words("bad_link"));
   answer();
 }
 
