@@ -149,9 +149,8 @@ def _no_step(question: Question) -> None:
     options = ("phase", "batch", "context", "prompt", "output", "mask", *DEVICES, "link", "routing_skew", "tokens")
     given = [name for name in options if getattr(question, name) != getattr(plain, name)]
     if given:
-        raise RooflensError(
-            f"{question.what} is one operator with its sizes written into it; {', '.join(given)} {'does' if len(given) == 1 else 'do'} not apply to it"
-        )
+        names = f"{', '.join(given)} {'does' if len(given) == 1 else 'do'}"
+        raise RooflensError(f"{question.what} is one operator with its sizes written into it; {names} not apply to it")
 
 
 def _answer_model(question: Question, there: Machine) -> Answer:
