@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from observed_files import COUNTERS, TRACE, kernel, launch, op, trace
+from observed_files import COUNTERS, TRACE, kernel, launch, ncu_wide, op, trace
 
 from rooflens import kernels
 from rooflens.accounting.comparing import compared
@@ -279,6 +279,20 @@ def test_the_floor_of_kernels_that_overlap_is_no_less_than_what_they_ask_of_memo
     assert floor == pytest.approx(min(sum(shares) * 100e-6, took), abs=1e-12)
     assert floor / took >= min(found.mbu, 1) - 1e-9
     assert found.attribution_s.whole_s == pytest.approx(took)
+
+
+def test_a_time_that_the_file_does_not_say_is_absent_and_no_zero(tmp_path, cli):
+    seen = Observed("x", "ncu-csv", kernels=(Kernel("timed", time_s=1e-5), Kernel("timeless", flops={"bf16": 1e9})))
+    found = account(seen, TOY)
+    by = {kernel.name: kernel for kernel in found.kernels}
+    assert (by["timeless"].time_s, by["timeless"].share_of_time, by["timeless"].regime) == (None, None, None)
+    assert (by["timed"].share_of_time, found.attribution_s.whole_s) == (1.0, 1e-5)
+    assert "1 kernels have no time in the file: sums and shares are of the others" in found.notes
+    page = ncu_wide({"dram__bytes.sum": ("byte", "1000000")}, name="a_kernel")
+    (tmp_path / "n.csv").write_text(page)
+    told = cli("kernels", str(tmp_path / "n.csv"), "--on", H200)
+    assert (told.code, "0 s  " in told.out.partition("kernel ")[2]) == (0, False)
+    assert "time_s" not in json.loads(cli("kernels", str(tmp_path / "n.csv"), "--on", H200, "--json").out)["kernels"][0]
 
 
 def test_weights_that_are_unpacked_for_a_product_are_all_overhead():

@@ -135,9 +135,9 @@ def _sum(group: Sequence[Judged]) -> Summed:
     alike = len({repr(kernel.shapes) for kernel in group}) == 1
     return Summed(
         first.name, first.operator if alike else None, first.shapes if alike else (), first.dtype, first.family,
-        sum(kernel.calls for kernel in group), sum(kernel.time_s for kernel in group),
+        sum(kernel.calls for kernel in group), sum(kernel.spent_s for kernel in group),
         added("flops"), added("bytes"), added("floor_s"), clocks.pop() if len(clocks) == 1 else None,
-        max(group, key=lambda kernel: kernel.time_s).regime,
+        max(group, key=lambda kernel: kernel.spent_s).regime,
     )  # fmt: skip
 
 

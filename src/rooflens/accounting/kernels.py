@@ -64,8 +64,8 @@ def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0
     return Judged(
         name=kernel.name,
         calls=kernel.calls,
-        time_s=time_s,
-        share_of_time=time_s / whole_s if whole_s else 0.0,
+        time_s=kernel.time_s,
+        share_of_time=None if kernel.time_s is None or not whole_s else kernel.time_s / whole_s,
         flops_origin=kernel.flops_origin,
         bytes_origin=kernel.bytes_origin,
         flops=flops,

@@ -33,8 +33,8 @@ class Judged:
 
     name: str
     calls: int
-    time_s: float
-    share_of_time: float
+    time_s: float | None
+    share_of_time: float | None
     flops_origin: Origin
     bytes_origin: Origin
     flops: float | None = None
@@ -62,6 +62,11 @@ class Judged:
     findings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def spent_s(self) -> float:
+        """What it adds to a sum of times: nothing where the file does not say its own."""
+        return self.time_s or 0.0
 
 
 @record

@@ -33,7 +33,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
     devices = tuple(_devices(seen, kernels, moving, machine))
     attribution = _total([one.attribution_s for one in devices]) if devices else _alone(kernels, moving)
     known_s = sum(k.time_s or 0.0 for i, k in enumerate(seen.kernels) if i not in moving and known(k))
-    counted_s = sum(k.time_s for i, k in enumerate(kernels) if i not in moving)
+    counted_s = sum(k.spent_s for i, k in enumerate(kernels) if i not in moving)
     math = _main_math(kernels)
     replayed = 2 * sum(one.graph_launches for one in devices) > sum(one.launches for one in devices)
     span_s = sum(one.span_s for one in devices) or whole_s
@@ -41,7 +41,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
         where=seen.where,
         format=seen.format,
         machine=machine.title,
-        kernels=tuple(sorted(kernels, key=lambda k: -k.time_s)),
+        kernels=tuple(sorted(kernels, key=lambda k: -k.spent_s)),
         attribution_s=attribution,
         time_s=whole_s,
         bound=_bound(attribution, kernels),
@@ -98,10 +98,10 @@ def _asked_s(computing: Iterable[Judged], machine: Machine) -> float:
     asked: dict[str, float] = {}
     for kernel in computing:
         if kernel.floor_s is not None and kernel.bytes is not None and rate:
-            asked["memory"] = asked.get("memory", 0.0) + min(kernel.bytes / rate, kernel.floor_s, kernel.time_s)
+            asked["memory"] = asked.get("memory", 0.0) + min(kernel.bytes / rate, kernel.floor_s, kernel.spent_s)
         if kernel.floor_s is not None and kernel.mfu is not None:
             unit = kernel.unit or "matrix"
-            asked[unit] = asked.get(unit, 0.0) + min(kernel.mfu * kernel.time_s, kernel.floor_s, kernel.time_s)
+            asked[unit] = asked.get(unit, 0.0) + min(kernel.mfu * kernel.spent_s, kernel.floor_s, kernel.spent_s)
     return max(asked.values(), default=0.0)
 
 
@@ -115,7 +115,7 @@ def _read_bytes_per_s(machine: Machine) -> float | None:
 def _alone(kernels: Sequence[Judged], moving: set[int]) -> Attribution:
     """Of a file without a timeline: what its kernels took, and nothing of what was between them."""
     floor, beyond, unknown = _split([k for i, k in enumerate(kernels) if i not in moving])
-    return Attribution(floor, beyond, unknown, sum(kernels[i].time_s for i in moving))
+    return Attribution(floor, beyond, unknown, sum(kernels[i].spent_s for i in moving))
 
 
 def _split(kernels: Iterable[Judged]) -> tuple[float, float, float]:
@@ -124,16 +124,16 @@ def _split(kernels: Iterable[Judged]) -> tuple[float, float, float]:
     for kernel in kernels:
         asked = _floor_s(kernel)
         if asked is None:
-            unknown += kernel.time_s
+            unknown += kernel.spent_s
         else:
             floor += asked
-            beyond += kernel.time_s - asked
+            beyond += kernel.spent_s - asked
     return floor, beyond, unknown
 
 
 def _floor_s(kernel: Judged) -> float | None:
     """What the roof asks of it, at most the time it took."""
-    return None if kernel.floor_s is None else min(kernel.floor_s, kernel.time_s)
+    return None if kernel.floor_s is None else min(kernel.floor_s, kernel.spent_s)
 
 
 def _total(parts: Sequence[Attribution]) -> Attribution:
@@ -158,7 +158,7 @@ def _bound(attribution: Attribution, kernels: Sequence[Judged]) -> str | None:
         return IDLE
     held: dict[str | None, float] = {}
     for kernel in kernels:
-        held[kernel.regime] = held.get(kernel.regime, 0.0) + kernel.time_s
+        held[kernel.regime] = held.get(kernel.regime, 0.0) + kernel.spent_s
     return max(held, key=lambda name: held[name], default=None)
 
 
@@ -178,7 +178,7 @@ def _main_math(kernels: Sequence[Judged]) -> str | None:
 
 def _mfu(kernels: Sequence[Judged], span_s: float) -> float | None:
     """FLOPs that are known, each math over its own dense peak, over the span."""
-    at_peak_s = [kernel.mfu * kernel.time_s for kernel in kernels if kernel.mfu is not None]
+    at_peak_s = [kernel.mfu * kernel.spent_s for kernel in kernels if kernel.mfu is not None]
     return sum(at_peak_s) / span_s if at_peak_s and span_s else None
 
 
@@ -220,7 +220,7 @@ def _remedies(attribution: Attribution, kernels: Sequence[Judged], *, replayed: 
 
 def _together(attribution: Attribution, kernels: Sequence[Judged]) -> float:
     """The time in which kernels ran over their times added up: 1 where no streams overlap."""
-    summed = sum(kernel.time_s for kernel in kernels if kernel.family != "collective")
+    summed = sum(kernel.spent_s for kernel in kernels if kernel.family != "collective")
     ran = attribution.floor + attribution.inefficiency + attribution.unknown
     return min(ran / summed, 1.0) if summed else 1.0
 
@@ -231,7 +231,7 @@ def _beyond(kernels: Sequence[Judged]) -> dict[str, float]:
     for kernel in kernels:
         floor = 0.0 if kernel.lever == UNPACKING else _floor_s(kernel)
         if kernel.lever is not None and floor is not None and kernel.family != "collective":
-            beyond[kernel.lever] = beyond.get(kernel.lever, 0.0) + kernel.time_s - floor
+            beyond[kernel.lever] = beyond.get(kernel.lever, 0.0) + kernel.spent_s - floor
     return beyond
 
 
@@ -244,6 +244,9 @@ def _notes(seen: Observed, kernels: Sequence[Judged]) -> Iterator[str]:
         yield f"rank {seen.rank}" + (f" of {seen.world}" if seen.world is not None else "") + " of a job, alone"
     if seen.training:
         yield "a training step: backward kernels are told apart by their operators (phase)"
+    timeless = sum(1 for kernel in kernels if kernel.time_s is None)
+    if timeless:
+        yield f"{timeless} kernels have no time in the file: sums and shares are of the others"
     above = sum(1 for kernel in kernels if kernel.findings)
     if above:
         yield f"{above} kernels are above their roof; each says what to suspect, and counts as all floor here"

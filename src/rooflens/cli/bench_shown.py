@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rooflens.accounting.bench_record import Benches, JudgedPoint
+from rooflens.accounting.bench_record import Benches
 from rooflens.cli.printing import headed
+from rooflens.present.judged import POINT, point_cells
 from rooflens.present.retold import retold
-from rooflens.present.words import say, share, word
+from rooflens.present.words import say
 from rooflens.units import show
-
-_PER_S = (("tokens_per_s", "tokens/s"), ("requests_per_s", "requests/s"))
-_SHOWN = (("flops_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("_s", "s"))
 
 
 def shown(found: Benches, lang: str) -> str:
@@ -21,46 +19,15 @@ def shown(found: Benches, lang: str) -> str:
     served = (
         [say("bench.served", lang, model=found.model, stored=found.conventions["precision"])] if found.model else []
     )
-    rows = [_row(point, lang) for point in found.points]
+    rows = [point_cells(point, lang) for point in found.points]
     parts = [
         "\n".join([head, *served]),
-        headed("bench", ("point", "value", "ratio", "ceiling", "floor"), rows, lang),
+        headed("bench", POINT, rows, lang),
         "\n".join(_counted(found, lang)),
         "\n".join(_means(found, lang)),
         "\n".join(_said(found, lang)),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _row(point: JudgedPoint, lang: str) -> list[str]:
-    spread = f" ± {point.spread:.3g}" if point.spread is not None else ""
-    ceiling = "-"
-    if point.ceiling is not None and point.ceiling_value is not None:
-        value = show(point.ceiling_value, point.ceiling_unit or "")
-        ceiling = f"{point.ceiling} {value}, {word('origin', point.ceiling_origin, lang)}"
-    return [
-        point.name,
-        _value(point, lang) + spread,
-        _ratio(point, lang),
-        ceiling,
-        show(point.floor_s, "s") if point.floor_s is not None else "-",
-    ]
-
-
-def _value(point: JudgedPoint, lang: str) -> str:
-    if point.value is None:
-        return say("frame.unknown", lang)
-    for end, unit in _PER_S:
-        if point.metric.endswith(end):
-            return f"{point.value:.5g} {unit}"
-    unit = next((unit for end, unit in _SHOWN if point.metric.endswith(end)), "")
-    return show(point.value, unit) if unit else f"{point.value:.5g}"
-
-
-def _ratio(point: JudgedPoint, lang: str) -> str:
-    if point.ratio is None:
-        return "-"
-    return say(f"bench.{point.ratio_name}", lang, share=share(point.ratio))
 
 
 def _counted(found: Benches, lang: str) -> Iterator[str]:

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from rooflens.accounting.comparing import Comparison, Moved
 from rooflens.accounting.record import Account, Attribution, Judged, Layered
 from rooflens.cli.printing import headed
+from rooflens.present.judged import kernel_cells, shared
+from rooflens.present.judged import shown as amount
 from rooflens.present.retold import retold
-from rooflens.present.symbols import plain
-from rooflens.present.words import bare_intensity, known, say, share
+from rooflens.present.symbols import short
+from rooflens.present.words import known, say, share
 from rooflens.units import show
 
-NAME = 44
 BAR = 40
 MOST_REASONS = 5
 
@@ -55,12 +56,12 @@ def compared(found: Comparison, top: int, lang: str) -> str:
 
 
 def _moved(one: Moved, lang: str) -> list[str]:
-    shares = [share(s) if s is not None else "-" for s in (one.before_share_of_roof, one.after_share_of_roof)]
+    shares = [shared(s) for s in (one.before_share_of_roof, one.after_share_of_roof)]
     return [
         short(one.name),
         known(f"kernels.outcome.{one.outcome}", one.outcome, lang),
-        show(one.before_s, "s") if one.before_s is not None else "-",
-        show(one.after_s, "s") if one.after_s is not None else "-",
+        amount(one.before_s, "s"),
+        amount(one.after_s, "s"),
         _signed(one.difference_s),
         " -> ".join(shares),
         "; ".join(retold(why, lang) for why in one.why),
@@ -100,35 +101,9 @@ def _figures(found: Account, lang: str) -> str:
 
 
 def _kernels(kernels: Sequence[Judged], lang: str) -> str:
+    rows = [kernel_cells(kernel, lang) for kernel in kernels]
     heads = ("name", "calls", "time", "of_time", "work", "intensity", "achieved", "roof", "of_roof", "regime", "lever")
-    return headed("kernels", heads, [_row(kernel, lang) for kernel in kernels], lang)
-
-
-def _row(kernel: Judged, lang: str) -> list[str]:
-    by_bytes = (kernel.roof or "").startswith("memory") or kernel.flops is None or not kernel.flops
-    rate = show(kernel.bytes_per_s, "B/s", 3) if kernel.bytes_per_s is not None else "-"
-    if not by_bytes and kernel.flops_per_s is not None:
-        rate = show(kernel.flops_per_s, "FLOP/s", 3)
-    regime = kernel.regime and known(f"frame.bound.{kernel.regime}", kernel.regime, lang)
-    return [
-        short(kernel.name),
-        str(kernel.calls),
-        show(kernel.time_s, "s"),
-        share(kernel.share_of_time),
-        _origin(kernel, lang),
-        bare_intensity(kernel.intensity_flops_per_byte) if kernel.intensity_flops_per_byte is not None else "-",
-        rate,
-        kernel.roof or "-",
-        share(kernel.share_of_roof) if kernel.share_of_roof is not None else "-",
-        regime or say("frame.unknown", lang),
-        retold(kernel.lever, lang) if kernel.lever else "-",
-    ]
-
-
-def _origin(kernel: Judged, lang: str) -> str:
-    """Where FLOPs and bytes come from, each said where they differ."""
-    words = [say(f"kernels.origin.{origin}", lang) for origin in (kernel.flops_origin, kernel.bytes_origin)]
-    return words[0] if words[0] == words[1] else " / ".join(words)
+    return headed("kernels", heads, [[cells[head] for head in heads] for cells in rows], lang)
 
 
 def _helping(found: Account, lang: str) -> Iterator[str]:
@@ -155,8 +130,8 @@ def _layers(layers: Sequence[Layered], lang: str) -> str:
         [
             str(one.steps), str(one.layers), str(one.kernels), f"{one.tokens:g}" if one.tokens is not None else "-",
             show(one.layer_s, "s"), show(one.slowest_s, "s"), one.phase or "-",
-            show(one.floor_s, "s") if one.floor_s is not None else "-",
-            share(one.share_of_floor) if one.share_of_floor is not None else "-",
+            amount(one.floor_s, "s"),
+            shared(one.share_of_floor),
         ]
         for one in layers
     ]  # fmt: skip
@@ -188,9 +163,3 @@ def _missing(kernels: Sequence[Judged]) -> list[tuple[str, int]]:
         if why is not None and kernel.regime != "launch" and not of_link:
             gone[why] += 1
     return gone.most_common(MOST_REASONS)
-
-
-def short(name: str) -> str:
-    """The name of a kernel as a table has room for it: without what C++ puts around it. JSON keeps it whole."""
-    found = plain(name)
-    return found if len(found) <= NAME else found[: NAME - 1] + "…"

@@ -100,14 +100,14 @@ def short(dot: Dot, most: int = NAME) -> str:
 
 
 def _dot(group: Sequence[Judged], dtype: str, *, known_work: bool) -> Dot:
-    main = max(group, key=lambda kernel: kernel.time_s)
+    main = max(group, key=lambda kernel: kernel.spent_s)
 
     def total(name: str) -> float | None:
         return math.fsum(getattr(kernel, name) for kernel in group) if known_work else None
 
     return Dot(
         main.name, main.operator, dtype, (main.roof or "").partition("/")[0],
-        math.fsum(kernel.time_s for kernel in group), math.fsum(kernel.share_of_time for kernel in group),
+        math.fsum(kernel.spent_s for kernel in group), math.fsum(kernel.share_of_time or 0.0 for kernel in group),
         total("floor_s"), total("flops"), total("bytes"),
     )  # fmt: skip
 

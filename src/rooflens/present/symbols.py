@@ -9,7 +9,15 @@ _AROUND = re.compile(
     r"|(?:\(anonymous namespace\)|<unnamed>)::"
 )
 
+ROOM = 44
+
 
 def plain(name: str) -> str:
     """One printable line: no return type, no namespaces of libraries."""
     return _AROUND.sub("", " ".join("".join(c if c.isprintable() else " " for c in name).split()))
+
+
+def short(name: str) -> str:
+    """The name of a kernel as a table has room for it. JSON keeps it whole."""
+    found = plain(name)
+    return found if len(found) <= ROOM else found[: ROOM - 1] + "…"

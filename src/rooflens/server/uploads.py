@@ -7,26 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from rooflens import readers
-from rooflens.accounting.bench_record import JudgedPoint
 from rooflens.accounting.record import Account, Judged
 from rooflens.api.benches import bench
 from rooflens.api.nodes import doctor
 from rooflens.api.profiles import kernels
 from rooflens.errors import RooflensError
+from rooflens.present.judged import POINT, kernel_cells, point_cells
 from rooflens.present.retold import retold
-from rooflens.present.words import bare_intensity, known, say, share
+from rooflens.present.symbols import short
+from rooflens.present.words import say, share
 from rooflens.readers.metrics.scrapes import scrape
 from rooflens.records import record
 from rooflens.roofline.scraped import Scrape, Served
 from rooflens.units import show
 
 MOST_ROWS = 60
-MOST_NAME = 60
 _PAGE = re.compile(r"^# (?:HELP|TYPE) \S|^[a-zA-Z_:][\w:]{0,200}\{[^}\n]{0,2000}\} ", re.MULTILINE)
 _PROFILE = re.compile(r'"schema"\s*:\s*"rooflens/profile/')
 _CONFIG = re.compile(r'"(?:model_type|architectures)"\s*:')
-_PER_S = (("tokens_per_s", "tokens/s"), ("requests_per_s", "requests/s"))
-_UNITS = (("flops_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("_s", "s"))
 
 
 @record
@@ -86,7 +84,8 @@ def _node(path: Path, asked: Asked, unread: RooflensError) -> dict[str, Any]:
 
 def _kernels(found: Account, lang: str) -> dict[str, Any]:
     heads = ("name", "calls", "time", "of_time", "intensity", "roof", "of_roof", "regime", "lever")
-    whole = sorted(found.kernels, key=lambda kernel: -kernel.time_s)
+    whole = sorted(found.kernels, key=lambda kernel: -kernel.spent_s)
+    rows = [kernel_cells(kernel, lang) for kernel in whole[:MOST_ROWS]]
     parts = found.attribution_s.parts
     said = [f"{say(f'kernels.part.{name}', lang)}: {show(seconds, 's')}" for name, seconds in parts.items()]
     said += [retold(remedy.why, lang) for remedy in found.remedies]
@@ -96,19 +95,9 @@ def _kernels(found: Account, lang: str) -> dict[str, Any]:
         "title": say("page.read.kernels", lang, count=len(found.kernels), machine=found.machine),
         "said": list(dict.fromkeys(said)),
         "heads": [say(f"kernels.{head}", lang) for head in heads],
-        "rows": [_kernel(kernel, lang) for kernel in whole[:MOST_ROWS]],
+        "rows": [[cells[head] for head in heads] for cells in rows],
         "spots": [spot for kernel in whole[:MOST_ROWS] if (spot := _spot(kernel))],
     }
-
-
-def _kernel(kernel: Judged, lang: str) -> list[str]:
-    at, reached = kernel.intensity_flops_per_byte, kernel.share_of_roof
-    regime = kernel.regime and known(f"frame.bound.{kernel.regime}", kernel.regime, lang)
-    return [
-        _short(kernel.name), str(kernel.calls), show(kernel.time_s, "s"), share(kernel.share_of_time),
-        "-" if at is None else bare_intensity(at), kernel.roof or "-", "-" if reached is None else share(reached),
-        regime or say("frame.unknown", lang), retold(kernel.lever, lang) if kernel.lever else "-",
-    ]  # fmt: skip
 
 
 def _spot(kernel: Judged) -> dict[str, Any] | None:
@@ -116,12 +105,8 @@ def _spot(kernel: Judged) -> dict[str, Any] | None:
     if not kernel.intensity_flops_per_byte or not kernel.flops_per_s:
         return None
     reached = "" if kernel.share_of_roof is None else f", {share(kernel.share_of_roof)}"
-    label = f"{_short(kernel.name)}{reached}"
-    return {"name": _short(kernel.name), "label": label, "x": kernel.intensity_flops_per_byte, "y": kernel.flops_per_s}
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…"
+    label = f"{short(kernel.name)}{reached}"
+    return {"name": short(kernel.name), "label": label, "x": kernel.intensity_flops_per_byte, "y": kernel.flops_per_s}
 
 
 def _bench(path: Path, asked: Asked) -> dict[str, Any]:
@@ -134,33 +119,15 @@ def _bench(path: Path, asked: Asked) -> dict[str, Any]:
         found = bench(path, asked.on)
     said = [f"{p.name}: {retold(text, lang)}" for p in found.points for text in p.findings]
     said += [retold(note, lang) for note in (*found.notes, *found.warnings)]
-    heads = [say(f"bench.{head}", lang) for head in ("point", "value", "ratio", "ceiling", "floor")]
+    heads = [say(f"bench.{head}", lang) for head in POINT]
     key = "bench.head" if found.machine else "bench.alone"
     return {
         "kind": "bench",
         "title": say(key, lang, where=path.name, format=found.format, machine=found.machine),
         "said": list(dict.fromkeys(said)),
         "heads": heads,
-        "rows": [_point(point, lang) for point in found.points[:MOST_ROWS]],
+        "rows": [point_cells(point, lang) for point in found.points[:MOST_ROWS]],
     }
-
-
-def _point(point: JudgedPoint, lang: str) -> list[str]:
-    ratio = "-" if point.ratio is None else say(f"bench.{point.ratio_name}", lang, share=share(point.ratio))
-    ceiling = "-"
-    if point.ceiling is not None and point.ceiling_value is not None:
-        ceiling = f"{point.ceiling} {show(point.ceiling_value, point.ceiling_unit or '')}"
-    return [point.name, _value(point, lang), ratio, ceiling, "-" if point.floor_s is None else show(point.floor_s, "s")]
-
-
-def _value(point: JudgedPoint, lang: str) -> str:
-    if point.value is None:
-        return say("frame.unknown", lang)
-    for end, unit in _PER_S:
-        if point.metric.endswith(end):
-            return f"{point.value:.5g} {unit}"
-    unit = next((unit for end, unit in _UNITS if point.metric.endswith(end)), "")
-    return show(point.value, unit) if unit else f"{point.value:.5g}"
 
 
 def _metrics(found: Scrape, lang: str) -> dict[str, Any]:

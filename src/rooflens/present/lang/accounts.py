@@ -35,6 +35,7 @@ EN: dict[str, str] = {
     "retold.remedy.collectives": "collectives that nothing overlaps: overlap, or fewer devices a layer",
     "retold.remedy.copies": "copies that nothing overlaps: keep it on the device, or pin",
     # notes
+    "retold.timeless": "{count} kernels have no time in the file: sums and shares are of the others",
     "retold.no_timeline": "the file has no timeline: what was between the kernels is not known",
     "retold.several_devices": "{count} devices: seconds are theirs added up; each alone is under devices",
     "retold.rank_of": "rank {rank} of {world} of a job, alone",
@@ -98,6 +99,7 @@ ES: dict[str, str] = {
     "retold.remedy.kernels": "{lever}: lo que esos kernels tardaron por encima de su suelo",
     "retold.remedy.collectives": "colectivas que nada solapa: solápalas, o menos dispositivos por capa",
     "retold.remedy.copies": "copias que nada solapa: deja los datos en el dispositivo, o usa memoria fijada",
+    "retold.timeless": "{count} kernels no tienen tiempo en el archivo: sumas y partes son de los demás",
     "retold.no_timeline": "el archivo no tiene línea de tiempo: no se sabe qué hubo entre los kernels",
     "retold.several_devices": "{count} dispositivos: los segundos son los suyos sumados; cada uno solo está en devices",
     "retold.rank_of": "rango {rank} de {world} de un trabajo, solo",
@@ -160,6 +162,7 @@ VI: dict[str, str] = {
     "retold.remedy.kernels": "{lever}: phần các kernel đó vượt quá sàn",
     "retold.remedy.collectives": "phép tập thể không được chồng: chồng chúng, hoặc ít thiết bị hơn cho mỗi lớp",
     "retold.remedy.copies": "sao chép không được chồng: giữ dữ liệu trên thiết bị, hoặc ghim bộ nhớ",
+    "retold.timeless": "{count} kernel không có thời gian trong tệp: tổng và tỉ lệ là của các kernel khác",
     "retold.no_timeline": "tệp không có dòng thời gian: không biết giữa các kernel có gì",
     "retold.several_devices": "{count} thiết bị: số giây là tổng của chúng; từng cái nằm trong devices",
     "retold.rank_of": "rank {rank} trong {world} của một job, riêng nó",
