@@ -1,6 +1,10 @@
 """How long a large PyTorch trace takes to read, and in how much memory: one is made, read, and gzipped and read again.
 
 python benchmarks/traces.py [EVENTS] [--gzip]      5,000,000 events are about a gigabyte
+python benchmarks/traces.py EVENTS --analyser PYTHON
+
+--analyser: an interpreter in which HolisticTraceAnalysis is installed; it reads the same file, after us, in a process
+of its own. It makes a table of all events, where we add up kernels as they come: the two do not answer the same.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ import gzip
 import json
 import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -64,9 +69,31 @@ def report(path: Path) -> None:
           f"{found.time_s:.6f} s on the device")  # fmt: skip
 
 
+ANALYSER = """
+import resource, sys, time
+from hta.common.trace import Trace
+began = time.perf_counter()
+trace = Trace(trace_files={0: sys.argv[1]}, trace_dir="")
+trace.parse_traces(use_multiprocessing=False)
+print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(trace.get_trace(0)))
+"""
+
+
+def analyser(python: str, path: Path) -> None:
+    """What the common analyser takes for the same file; its imports are not counted."""
+    command = [python, "-c", ANALYSER, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path.parent)
+    if done.returncode:
+        print(f"HolisticTraceAnalysis ended with: {done.stderr.strip().splitlines()[-1:]}")
+        return
+    seconds, peak, events = done.stdout.split()[-3:]
+    print(f"HolisticTraceAnalysis: {float(seconds):.1f} s; memory {float(peak) / 1e3:.0f} MB; {events} events")
+
+
 def main() -> None:
     """Makes the trace beside nothing of anybody's, and reads it."""
-    numbers = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    other = sys.argv[sys.argv.index("--analyser") + 1] if "--analyser" in sys.argv[:-1] else None
+    numbers = [argument for argument in sys.argv[1:] if argument.isdigit()]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         write(path, int(numbers[0]) if numbers else EVENTS)
@@ -76,6 +103,8 @@ def main() -> None:
                 shutil.copyfileobj(plain, out, 1 << 20)
             path = packed
         report(path)
+        if other is not None:
+            analyser(other, path)
 
 
 if __name__ == "__main__":
