@@ -27,6 +27,8 @@ def less(after: Histogram, before: Histogram) -> Histogram | None:
 def together(several: list[Histogram]) -> Histogram:
     """Of several engines; buckets only where all have the same bounds, a sum only where all tell it."""
     first = several[0]
+    if len(several) == 1:
+        return first
     bounds = [bound for bound, _ in first.buckets]
     alike = all([bound for bound, _ in one.buckets] == bounds for one in several)
     sums = [one.sum for one in several]
