@@ -13,6 +13,8 @@ from typing import Literal
 from rooflens.records import field, html, record, replace
 from rooflens.roofline.across import Across
 from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.collective import CollectivePoint
+from rooflens.roofline.node import Node
 
 SCHEMA = "rooflens/profile/1"
 SHORTEST_S, LONGEST_S = 1e-12, 1e9  # a measured time outside of these is a damaged file
@@ -171,7 +173,8 @@ class Profile:
     skipped: what could not be measured here, each with its reason. complete: False when time ran out first.
     checkpoint: the file that gave the queries of `attention`; None: made from the seed.
     contention, throttle: one sentence each when something was noticed.
-    across: what all devices of the machine did at the same time, where that was asked for.
+    across: what all devices of the machine did at the same time, where that was asked for; together: each one's own
+    profile of it. collectives: operations over several devices. node: what the machine's own tools said meanwhile.
     """
 
     _repr_html_ = html
@@ -195,6 +198,9 @@ class Profile:
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     across: tuple[Across, ...] = ()
+    together: Mapping[str, Profile] = field(default_factory=dict)
+    collectives: tuple[CollectivePoint, ...] = ()
+    node: Node | None = None
 
     def __post_init__(self) -> None:
         check_rates(self.ceilings)

@@ -1,0 +1,48 @@
+"""A collective as it was measured: one operation of one size over several devices at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rooflens.operators.collectives import Group, ways
+from rooflens.records import quantity, record
+
+Operation = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all"]
+Launcher = Literal["eager", "graph"]
+
+
+@record
+class CollectivePoint:
+    """One operation over `devices` devices: time_s is the median of samples_s, of the device that ended last.
+
+    bytes: what the whole holds: the buffer that every device reduces, what each has after an all-gather or had before
+    a reduce-scatter, what each sends and keeps in an all-to-all. launcher: called one by one from the host, or
+    replayed from a graph. library: with its version. level: the link that carries it, where that is known.
+    """
+
+    operation: Operation
+    devices: int
+    bytes: float = quantity("B")
+    time_s: float = quantity("s")
+    best_s: float = quantity("s")
+    dtype: str
+    launcher: Launcher
+    library: str
+    level: str | None = None
+    samples_s: tuple[float, ...] = ()
+    trusted: bool = True
+    why_not: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.devices < 2 or self.bytes <= 0 or not 0 < self.best_s <= self.time_s:
+            raise ValueError(f"{self.operation} of {self.bytes:g} bytes over {self.devices} devices is no measurement")
+
+    @property
+    def wire_bytes(self) -> float:
+        """What one device sends at least, in one direction."""
+        return self.bytes * ways(self.operation, Group(self.devices))[0].link_bytes
+
+    @property
+    def bus_bytes_per_s(self) -> float:
+        """The rate of one device's link that this time means, as NCCL's own tests define the bus rate: by the ring."""
+        return self.wire_bytes / self.time_s
