@@ -105,7 +105,7 @@ dist: $(DEV_STAMP)  ## the source archive, and the wheel made from it
 .PHONY: lock
 lock: check-python  ## resolve the newest fitting versions and write them to requirements/ci.txt
 	@rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
-	@$(VENV)-lock/bin/python -m pip install --quiet -e '.[dev]'
+	@$(VENV)-lock/bin/python -m pip install --quiet -e '.[dev,fleet]'
 	@{ echo "# Versions that are tested together. Written by: make lock"; \
 	   $(VENV)-lock/bin/python -m pip freeze --exclude-editable; } > requirements/ci.txt
 	@rm -rf $(VENV)-lock

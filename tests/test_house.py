@@ -30,6 +30,7 @@ DOORS = {
     "nvmath": ("measure/backends",),
     "orjson": ("readers/profiles/events.py",),
     "psutil": ("measure",),
+    "pyarrow": ("fleet",),
     "pynvml": ("measure",),
     "ray": ("fleet",),
     "rich": ("present",),

@@ -1,0 +1,1 @@
+"""Many machines and large grids: one report of a fleet, and sweeps over workers."""
