@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -37,27 +38,32 @@ VERBS = {
     "trend": ("trend", "The memory wall: how fast compute, bandwidth and their ratio grow a year."),
     "diff": ("diff", "Same, faster, slower or ambiguous? Compares two profiles ceiling by ceiling."),
     "doctor": ("doctor", "Is this node healthy, and what does it cost? Links, clocks, power, errors, judged."),
+    "fleet": ("fleet", "Which of my machines is slow, why, and what does that cost? Many measured, one report."),
     "serve": ("serve", "The same to look at and to drag: a page of this machine, in a browser."),
     "page": ("page", "The same page as one file that works offline, to share."),
 }
 
 
 class Verbs(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group whose commands are imported when they are called. verbs: its table, main job first."""
+
+    def __init__(self, *about: Any, verbs: Mapping[str, tuple[str, str]] = VERBS, **more: Any) -> None:
+        super().__init__(*about, **more)
+        self.verbs = verbs
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs, main job first."""
-        return list(VERBS)
+        return list(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The verb itself, imported now. Raises UsageError with near matches for a name that is none."""
-        if cmd_name not in VERBS:
+        if cmd_name not in self.verbs:
             from rooflens.errors import near
 
-            close = near(cmd_name, VERBS)
-            hint = f"did you mean {close[0]!r}?" if close else f"verbs are {', '.join(VERBS)}"
+            close = near(cmd_name, self.verbs)
+            hint = f"did you mean {close[0]!r}?" if close else f"verbs are {', '.join(self.verbs)}"
             raise click.UsageError(f"no such verb {cmd_name!r}; {hint}", ctx)
-        return _loaded(VERBS[cmd_name][0])
+        return _loaded(self.verbs[cmd_name][0])
 
     def invoke(self, ctx: click.Context) -> Any:
         """The verb's answer, or 141 when nobody reads it any more: click would exit 1, which here means no."""
@@ -69,7 +75,7 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs, from the table."""
         with formatter.section("Verbs"):
-            formatter.write_dl([(name, sentence) for name, (_, sentence) in VERBS.items()])
+            formatter.write_dl([(name, sentence) for name, (_, sentence) in self.verbs.items()])
 
 
 def _loaded(module: str) -> click.Command:
