@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LARGEST_BYTES = 256 << 20
 MEASURED = "measured:"
+SHIPPED = 16  # profiles that are remembered
 PROFILES = Path(__file__).with_name("profiles")
 _SURROGATE = r"\\u[dD][89a-fA-F]"
 
@@ -143,7 +145,14 @@ def shipped(id: str) -> Profile:
     known = sorted(file.stem for file in PROFILES.glob("*.json"))
     if id not in known:
         raise Unknown("measured machine", id, known, see=f"measured are {', '.join(known)}")
-    return profile(PROFILES / f"{id}.json")
+    path = PROFILES / f"{id}.json"
+    return _as_it_is(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(SHIPPED)
+def _as_it_is(path: Path, _changed_ns: int) -> Profile:
+    """A profile that was read once, until its file changes."""
+    return profile(path)
 
 
 def profile_named(name: str) -> Profile | None:

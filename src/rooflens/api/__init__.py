@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from rooflens.units import LARGEST, whole
 from rooflens.workload import Mask, Operator, Phase, Step
 
 DEVICES = ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node")
+MOST_MODELS = 128  # built ones that are remembered
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 BY_MICROBATCH = "figures are of one kernel and one microbatch, which runs `count` of them on its way; totals: a device"
 BUBBLE = "the pipeline is empty before and after the step; (p - 1) / (m + p - 1) of it a stage waits"
@@ -116,10 +118,16 @@ def model(name: str, attention: AttentionForm = "flash", *, fused: bool = True, 
     """
     choices = Choices(attention, fused, links)
     if name in models.known():
-        return models.named(name, choices)
+        return _known(name, choices)
     from rooflens import readers
 
     return readers.model(Path(name), choices) if readers.is_path(name) else models.named(name, choices)
+
+
+@lru_cache(MOST_MODELS)
+def _known(name: str, choices: Choices) -> Model:
+    """A model that ships with rooflens, built once: no value of it changes."""
+    return models.named(name, choices)
 
 
 def place(what: str, on: str | Machine, **asked: Any) -> Placement:

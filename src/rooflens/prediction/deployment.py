@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from rooflens.arrays import Number, letter
 from rooflens.models import Model
@@ -18,6 +18,7 @@ from rooflens.roofline.place import ridge
 from rooflens.roofline.price import StepPrice, kind_of, price_step
 from rooflens.workload import Operator, Phase, Step, decode, operators, prefill, suited
 
+T = TypeVar("T")
 MOST_BATCH = 1 << 20
 
 
@@ -59,13 +60,29 @@ class Deployment:
         alone = {**self.how, "microbatches": 1}
         return prefill(1, self.prompt, self.prompt, **alone)
 
-    def operators(self, phase: Phase) -> list[Operator]:
+    def operators(self, phase: Phase) -> tuple[Operator, ...]:
         """The kernels of that step, as engines pick them for the phase."""
-        return operators(suited(self.model, phase), self.step(phase), self.precision)
+        return self.once(
+            f"operators {phase}",
+            lambda: tuple(operators(suited(self.model, phase), self.step(phase), self.precision)),
+            of_the_batch=phase == "decode",
+        )
 
     def floor(self, phase: Phase) -> StepPrice:
         """That step's floor: weights, KV and state; activations may stay on chip."""
-        return price_step(self.operators(phase), self.machine, activations=False)
+        return self.once(
+            f"floor {phase}",
+            lambda: price_step(self.operators(phase), self.machine, activations=False),
+            of_the_batch=phase == "decode",
+        )
+
+    def once(self, what: str, make: Callable[[], T], *, of_the_batch: bool) -> T:
+        """What does not change is made once: of this batch, or of all batches of one deployment (see with_batch)."""
+        made = self.__dict__.setdefault("_own" if of_the_batch else "_shared", {})
+        if what not in made:
+            made[what] = make()
+        found: T = made[what]
+        return found
 
 
 def bound(deployment: Deployment, *, activations: bool = False) -> Bound:
@@ -80,7 +97,10 @@ def batch_at_ridge(deployment: Deployment) -> int | None:
     Found by pricing the weights' products alone: the smallest batch at which their compute takes at least as long as
     reading them. Without experts compute grows as the batch and reading stays, so the first guess is nearly always it.
     """
+    return deployment.once("ridge", lambda: _batch_at_ridge(deployment), of_the_batch=False)
 
+
+def _batch_at_ridge(deployment: Deployment) -> int | None:
     def binds(batch: int) -> bool:
         return _compute_over_memory(deployment, batch) >= 1
 
@@ -109,8 +129,14 @@ def _compute_over_memory(deployment: Deployment, batch: int) -> float:
 
 
 def with_batch(deployment: Deployment, batch: float) -> Deployment:
-    """The same deployment with another batch."""
-    return replace(deployment, batch=float(batch))
+    """The same deployment with another batch; what no batch changes is made for one of them."""
+    return sharing(replace(deployment, batch=float(batch)), deployment)
+
+
+def sharing(deployment: Deployment, other: Deployment) -> Deployment:
+    """The deployment, with what is made for `other` too, which differs in nothing but its batch and notes."""
+    deployment.__dict__["_shared"] = other.__dict__.setdefault("_shared", {})
+    return deployment
 
 
 def weights_only(deployment: Deployment) -> list[Operator]:

@@ -6,23 +6,26 @@ the page was started, which are taken as they were then.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import lru_cache
 
 from rooflens import api
 from rooflens.api import Answer, Question
 from rooflens.api.deployed import deployment, estimator, kept, other, parted
-from rooflens.prediction.deployment import Deployment
+from rooflens.prediction.deployment import Deployment, sharing
 from rooflens.prediction.memory import Reserve
-from rooflens.prediction.predicting import Estimator
+from rooflens.prediction.predicting import Estimator, Expected
 from rooflens.prediction.predicting import predict as foretell
-from rooflens.prediction.record import Prediction
-from rooflens.records import replace
+from rooflens.prediction.record import Constant, Prediction
+from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.server.state import State, step
+from rooflens.workload import Phase
 
 MOST = 256
 Found = tuple[Estimator | None, tuple[str, ...]]
 _ESTIMATORS: dict[tuple[str, str | None, bool, bool], Found] = {}
+_LINES: OrderedDict[State, Deployment] = OrderedDict()
 
 
 @lru_cache(MOST)
@@ -59,4 +62,42 @@ def served(model: str, asked: State) -> tuple[Deployment, Reserve, Estimator | N
 def predict(model: str, asked: State) -> Prediction:
     """What `predict` answers on the first machine."""
     now, own, expected = served(model, asked)
-    return foretell(now, own, expected, None, _other(asked.machines[0]))
+    now = sharing(now, _of_its_line(now, asked))
+    return foretell(now, own, None if expected is None else _Once(expected), None, _other(asked.machines[0]))
+
+
+def _of_its_line(now: Deployment, asked: State) -> Deployment:
+    """The first deployment that was asked about with these fields but the batch: dragging changes nothing else."""
+    line = replace(asked, batch=1, lang="en", phase="decode", machines=asked.machines[:1])
+    first = _LINES.setdefault(line, now)
+    _LINES.move_to_end(line)
+    while len(_LINES) > MOST:
+        _LINES.popitem(last=False)
+    return first
+
+
+@record
+class _Once:
+    """What estimates, asked once for all batches what to expect of the prefill of one prompt."""
+
+    of: Estimator
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        """Its numbers."""
+        return self.of.constants
+
+    @property
+    def of_one_machine(self) -> bool:
+        """Whether its figures are one machine's."""
+        return self.of.of_one_machine
+
+    def expect(self, deployment: Deployment, phase: Phase) -> Expected:
+        """The time of one step."""
+        return deployment.once(
+            f"expected {phase}", lambda: self.of.expect(deployment, phase), of_the_batch=phase == "decode"
+        )
+
+    def without(self, part: str) -> Estimator | None:
+        """The same without a part."""
+        return self.of.without(part)
