@@ -21,6 +21,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 RUN_STAMP := $(VENV)/.ready-run
 DEV_STAMP := $(VENV)/.ready-dev
 BENCH_STAMP := $(VENV)/.ready-bench
+DOCS_STAMP := $(VENV)/.ready-docs
 FAST := not slow and not gpu
 
 # Some service accounts and containers have no home: tools then put their caches into the virtual environment.
@@ -65,7 +66,7 @@ accuracy: $(BENCH_STAMP)  ## set up and print how far estimates lie from what wa
 	@$(PY) -m benchmarks.accuracy $(ARGS)
 
 .PHONY: check
-check: lint types imports docs-check test  ## all that must hold before a commit
+check: lint types imports docs-check docs test  ## all that must hold before a commit
 
 .PHONY: lint
 lint: $(DEV_STAMP)  ## ruff: rules and layout
@@ -87,9 +88,14 @@ COGGED = $(shell grep -lF '[[[cog' README.md $$(find docs -name '*.md') 2>/dev/n
 docs-check: $(DEV_STAMP)  ## quoted output in README.md and docs/ is what the commands print today
 	@test -z "$(COGGED)" || PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cog --check --diff -P $(COGGED)
 
-.PHONY: docs
-docs: $(DEV_STAMP)  ## write that output anew
+.PHONY: docs-write
+docs-write: $(DEV_STAMP)  ## write that output anew
 	@test -z "$(COGGED)" || PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cog -r -P $(COGGED)
+
+.PHONY: docs
+docs: $(DOCS_STAMP)  ## set up and build docs/ as a site in build/docs; a warning, such as a dead link, is an error
+	@$(PY) -m sphinx -q -W --keep-going -j auto -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
 
 .PHONY: format
 format: $(DEV_STAMP)  ## let ruff mend what it can
@@ -105,7 +111,7 @@ dist: $(DEV_STAMP)  ## the source archive, and the wheel made from it
 .PHONY: lock
 lock: check-python  ## resolve the newest fitting versions and write them to requirements/ci.txt
 	@rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
-	@$(VENV)-lock/bin/python -m pip install --quiet -e '.[dev,fleet]'
+	@$(VENV)-lock/bin/python -m pip install --quiet -e '.[dev,docs,fleet]'
 	@{ echo "# Versions that are tested together. Written by: make lock"; \
 	   $(VENV)-lock/bin/python -m pip freeze --exclude-editable; } > requirements/ci.txt
 	@rm -rf $(VENV)-lock
@@ -153,4 +159,8 @@ $(DEV_STAMP): pyproject.toml $(LOCK) | $(PY)
 
 $(BENCH_STAMP): pyproject.toml $(LOCK) | $(PY)
 	$(call install,.[bench])
+	@touch $@ $(RUN_STAMP)
+
+$(DOCS_STAMP): pyproject.toml $(LOCK) | $(PY)
+	$(call install,.[docs])
 	@touch $@ $(RUN_STAMP)
