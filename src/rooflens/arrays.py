@@ -82,6 +82,30 @@ def down(value: Number) -> Number:
     return -up(-value)
 
 
+def power(base: Number, exponent: Number) -> Number:
+    """base to the exponent; of arrays number by number, so that each has the digits that it has alone.
+
+    numpy's own power differs from Python's in the last digit on some processors.
+    """
+    if isinstance(base, _SCALARS) and isinstance(exponent, _SCALARS):
+        found: float = base**exponent
+        return found
+    import numpy as np
+
+    bases, exponents = np.broadcast_arrays(base, exponent)
+    each = map(pow, bases.ravel().tolist(), exponents.ravel().tolist())
+    return np.fromiter(each, np.float64, bases.size).reshape(bases.shape)
+
+
+def root(value: Number) -> Number:
+    """The square root, which is the nearest float of an array as of a number."""
+    if isinstance(value, _SCALARS):
+        return math.sqrt(value)
+    import numpy as np
+
+    return np.sqrt(value)
+
+
 def is_array(value: object) -> bool:
     """Whether `value` has one entry per point of a sweep."""
     return not isinstance(value, _SCALARS)

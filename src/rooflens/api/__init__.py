@@ -171,10 +171,18 @@ def _answer_model(question: Question, there: Machine) -> Answer:
     return _answer(question, there, operators, precision, _said(question, asked), notes)
 
 
-def prepared(question: Question, there: Machine) -> tuple[Model, Precision, tuple[str, ...]]:
-    """The model, the formats it is stored and computed in on this machine, and what must be said about both."""
+def prepared(
+    question: Question, there: Machine, made: Model | None = None
+) -> tuple[Model, Precision, tuple[str, ...]]:
+    """The model, the formats it is stored and computed in on this machine, and what must be said about both.
+
+    made: that model, where it is at hand, built for one device.
+    """
     several = max(question.tp, question.ep, question.dp, question.pp) > 1
-    built = model(question.what, question.attention, fused=question.fused, links=several)
+    if made is None:
+        built = model(question.what, question.attention, fused=question.fused, links=several)
+    else:
+        built = models.rebuilt(made, links=True) if several else made
     if "E" not in built.letters and (question.routing_skew or question.ep > 1):
         raise RooflensError(f"{built.name} has no experts, so a routing skew or ep would change nothing")
     own, assumed = workload.own_dtype(built)

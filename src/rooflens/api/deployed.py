@@ -96,11 +96,14 @@ def located(on: str | Machine, question: Question) -> Machine:
     return there.linked(question.link) if question.link else there
 
 
-def deployment(question: Question, load: Load, there: Machine) -> Deployment:
-    """The deployment that is asked about. Raises RooflensError for a context that the model was not made for."""
+def deployment(question: Question, load: Load, there: Machine, made: Model | None = None) -> Deployment:
+    """The deployment that is asked about. Raises RooflensError for a context that the model was not made for.
+
+    made: the model, where it is at hand, see api.prepared.
+    """
     if load.flavour is not None:
         raise RooflensError("a flavour is of one fp8 product, as gemm:M=16,K=4096,N=14336 with --weights fp8")
-    model, precision, notes = prepared(question, there)
+    model, precision, notes = prepared(question, there, made)
     if load.acceptance is not None and question.tokens == 1:
         raise RooflensError("an acceptance rate is of drafts: say how many new tokens a step verifies with --tokens")
     within(model, load.context or 0.0, SHORTER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import accumulate
 
-from rooflens.arrays import Number
+from rooflens.arrays import Number, power
 
 
 def experts_touched(experts: float, active: float, tokens: Number, skew: float = 0.0) -> Number:
@@ -15,10 +15,10 @@ def experts_touched(experts: float, active: float, tokens: Number, skew: float =
     `popularity`. Tokens choose independently; real routers, which are less even and less independent, touch fewer.
     """
     if skew == 0:
-        return experts * (1.0 - (1.0 - active / experts) ** tokens)
+        return experts * (1.0 - power(1.0 - active / experts, tokens))
     missed: Number = 0.0
     for chance in popularity(round(experts), active, skew):
-        missed = missed + (1.0 - chance) ** tokens
+        missed = missed + power(1.0 - chance, tokens)
     return experts - missed
 
 

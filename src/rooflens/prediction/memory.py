@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+from rooflens.arrays import Number, is_array, library
 from rooflens.catalogue.engines import Engine
 from rooflens.errors import RooflensError
 from rooflens.models import Block, Model
@@ -80,6 +81,15 @@ class Memory:
         return max(0.0, self.needed_bytes - self.usable_bytes)
 
 
+@record
+class Filled:
+    """How full one device is: `needed_bytes`, `fits` and `max_sequences` of Memory, for one load or arrays of them."""
+
+    needed_bytes: Any
+    fits: Any
+    max_sequences: Any
+
+
 def reserve(engine: Engine | None, **given: float | None) -> Reserve:
     """The engine's defaults with what a person says instead; without an engine, the whole of memory and no pages."""
     names = ("memory_fraction", "fraction_of", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes")
@@ -97,26 +107,38 @@ def memory(model: Model, precision: Precision, step: Step, capacity_bytes: float
     layers; a replica more changes nothing. Not counted: fragmentation, buffers of collectives.
     """
     parts = _Parts(model, on_device(model, step), precision, step, kept)
-    usable, context = parts.usable_bytes(capacity_bytes), float(step.context)
-    sequences = float(-(-step.batch // step.dp))
-    kv = sequences * parts.sequence_bytes(context)
-    needed = parts.fixed_bytes(sequences) + kv
-    most = _most(lambda n: parts.fixed_bytes(n) + n * parts.sequence_bytes(context) <= usable)
+    usable, held = parts.usable_bytes(capacity_bytes), _filled(parts, capacity_bytes)
+    sequences = float(parts.sequences)
     longest = _most(lambda n: parts.fixed_bytes(1.0) + parts.sequence_bytes(n) <= usable, MOST_TOKENS)
     found = Memory(
         weight_bytes=parts.weight_bytes,
-        kv_bytes=kv,
+        kv_bytes=sequences * parts.sequence_bytes(float(step.context)),
         activation_bytes=parts.activation_bytes(sequences),
         runtime_bytes=kept.outside_bytes if kept.known_outside else None,
         capacity_bytes=capacity_bytes,
         usable_bytes=usable,
-        needed_bytes=needed,
-        fits=needed <= usable,
-        max_sequences=most * step.dp,
+        needed_bytes=held.needed_bytes,
+        fits=held.fits,
+        max_sequences=held.max_sequences,
         kv_tokens=parts.kv_tokens(usable) * step.dp,
         max_context=longest,
     )
     return replace(found, notes=tuple(_notes(found, kept, sequences)))
+
+
+def filled(model: Model, precision: Precision, step: Step, capacity_bytes: float, kept: Reserve) -> Filled:
+    """Of `memory`, what says whether a load fits; batch and context of the step may be arrays."""
+    return _filled(_Parts(model, on_device(model, step), precision, step, kept), capacity_bytes)
+
+
+def _filled(parts: _Parts, capacity_bytes: float) -> Filled:
+    usable, each = parts.usable_bytes(capacity_bytes), parts.sequence_bytes(parts.step.context)
+    needed = parts.fixed_bytes(parts.sequences) + parts.sequences * each
+    if is_array(each):
+        most = _most_each(lambda n: parts.fixed_bytes(n) + n * each <= usable, each)
+    else:
+        most = _most(lambda n: bool(parts.fixed_bytes(n) + n * each <= usable))
+    return Filled(needed, needed <= usable, most * parts.step.dp)
 
 
 @record
@@ -129,11 +151,16 @@ class _Parts:
     step: Step
     kept: Reserve
 
+    @property
+    def sequences(self) -> Number:
+        """Those of the fullest replica."""
+        return -(-self.step.batch // self.step.dp)
+
     @cached_property
     def weight_bytes(self) -> float:
         return sum(self.held.stored_bytes(self.precision).values())
 
-    def fixed_bytes(self, sequences: float) -> float:
+    def fixed_bytes(self, sequences: Number) -> Any:
         """All that is not cache, as far as it counts against what is usable."""
         if self.kept.fraction_of == "static":
             return self.weight_bytes
@@ -143,10 +170,10 @@ class _Parts:
         """What the engine's fraction leaves it of the device."""
         if self.kept.fraction_of != "free":
             return self.kept.memory_fraction * capacity_bytes
-        used = self.fixed_bytes(1.0)
+        used = float(self.fixed_bytes(1.0))
         return used + self.kept.memory_fraction * max(0.0, capacity_bytes - used)
 
-    def activation_bytes(self, sequences: float) -> float:
+    def activation_bytes(self, sequences: Number) -> Any:
         """Peak activations of a pass over as many tokens as the engine batches, and fp32 logits."""
         return self.pass_bytes + sequences * self.whole.letters["V"] * LOGIT_BYTES
 
@@ -160,10 +187,10 @@ class _Parts:
         states, taps = self.held.state_elements()
         return states * self.precision.state.bytes + taps * self.precision.activations.bytes
 
-    def sequence_bytes(self, context: float) -> float:
+    def sequence_bytes(self, context: Number) -> Any:
         """Cache (in whole pages) and state of one sequence at this context."""
         pages = -(-context // self.kept.block_tokens) * self.kept.block_tokens
-        return float(self.held.kv_elements(pages)) * self.precision.kv.bytes + self.state_bytes
+        return self.held.kv_elements(pages) * self.precision.kv.bytes + self.state_bytes
 
     def kv_tokens(self, usable_bytes: float) -> int:
         """Tokens of cache: where sequences do not grow evenly, of sequences at the step's context."""
@@ -234,6 +261,17 @@ def _most(fits: Callable[[float], bool], limit: int = MOST_SEQUENCES) -> int:
     while high < limit and fits(float(high)):
         low, high = high, 2 * high
     return edge(high, low, lambda n: fits(float(n)))
+
+
+def _most_each(fits: Callable[[Any], Any], like: Any) -> Any:
+    """The same for every number of an array of loads."""
+    where, down = library().where, library().floor
+    holding, breaks = like * 0.0, like * 0.0 + MOST_SEQUENCES
+    for _ in range(MOST_SEQUENCES.bit_length() - 1):
+        middle = down((holding + breaks) / 2)
+        good = fits(middle)
+        holding, breaks = where(good, middle, holding), where(good, breaks, middle)
+    return holding
 
 
 def _notes(found: Memory, kept: Reserve, sequences: float) -> Iterator[str]:

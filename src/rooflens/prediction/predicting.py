@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from rooflens.diagnose import Verdict, verdict
 from rooflens.prediction.deployment import Deployment, batch_at_ridge, ridge_of
@@ -26,12 +26,15 @@ NO_ESTIMATE = "floors only: nothing was calibrated for this, so no estimate is g
 
 @record
 class Expected:
-    """A time to expect, four cases of five between low and high. parts_s: what it adds to the floor, by its reason."""
+    """A time to expect, four cases of five between low and high. parts_s: what it adds to the floor, by its reason.
 
-    time_s: float
-    low_s: float
-    high_s: float
-    parts_s: Mapping[str, float]
+    Numbers, or arrays of them where the load's letters are arrays.
+    """
+
+    time_s: Any
+    low_s: Any
+    high_s: Any
+    parts_s: Mapping[str, Any]
 
 
 class Estimator(Protocol):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rooflens.arrays import Number, down, larger, smaller
+from rooflens.arrays import Number, down, is_array, larger, power, root, smaller
 from rooflens.catalogue.calibrations import EngineCosts, Residuals, ServedConstants
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.intervals import GENERIC, own_class, residual_class, stack_of
@@ -85,16 +85,16 @@ class Served:
 
     def expect(self, deployment: Deployment, phase: Phase) -> Expected:
         """TPOT of a decode step in serving, or the unloaded TTFT of one prompt, with the interval of its class."""
-        floor_s = float(deployment.floor(phase).floor_s)
+        floor_s = deployment.floor(phase).floor_s
         if phase == "prefill":
-            time_s = float(self.first_s(deployment))
+            time_s = self.first_s(deployment)
             return self._expected(time_s, floor_s, self._class(deployment, "ttft"), {"host": self.costs.first_s})
-        roofs_s, fixed_s, prompts_s = (float(part) for part in self.parts(deployment))
+        roofs_s, fixed_s, prompts_s = self.parts(deployment)
         parts = {
             "reach": self.roofs * roofs_s, "kernels": self.fixed * fixed_s,
-            "host": self.fixed * float(self.host_s(deployment)), "prefill": self.prompts * prompts_s,
+            "host": self.fixed * self.host_s(deployment), "prefill": self.prompts * prompts_s,
         }  # fmt: skip
-        added = {**parts, "reach": max(0.0, parts["reach"] - floor_s)}
+        added = {**parts, "reach": larger(0.0, parts["reach"] - floor_s)}
         return self._expected(sum(parts.values()), floor_s, self._class(deployment, "tpot"), added)
 
     def tpot_s(self, deployment: Deployment, priced: Priced | None = None) -> Number:
@@ -166,18 +166,17 @@ class Served:
         return has[residual_class(self.engine, model, what, has, known=known)], 1.0
 
     def _expected(
-        self, time_s: float, floor_s: float, said: tuple[Residuals, float], added: dict[str, float]
+        self, time_s: Number, floor_s: Number, said: tuple[Residuals, float], added: dict[str, Any]
     ) -> Expected:
         residuals, spread = said
-        low, high = (max(floor_s, time_s * share**spread) for share in (residuals.low, residuals.high))
-        kept = {name: value for name, value in added.items() if value}
-        return Expected(max(time_s, floor_s), low, high, kept)
+        low, high = (larger(floor_s, time_s * share**spread) for share in (residuals.low, residuals.high))
+        kept = {name: value for name, value in added.items() if is_array(value) or value}
+        return Expected(larger(time_s, floor_s), low, high, kept)
 
 
 def together(roofs_s: Number, fixed_s: Number) -> Number:
     """A prefill pass: its kernels on the device and their launches by the host, nearly the larger of the two."""
-    both: Number = (roofs_s * roofs_s * roofs_s + fixed_s * fixed_s * fixed_s) ** (1 / 3)
-    return both
+    return power(roofs_s * roofs_s * roofs_s + fixed_s * fixed_s * fixed_s, 1 / 3)
 
 
 def small_s(c: ServedConstants, costs: EngineCosts, which: Pass) -> float:
@@ -206,7 +205,7 @@ def prompts_s(
     half = (alone_s + costs.first_met * each_s * others + output * step_s - read_s) / 2
     pull = read_s * step_s
     square: Any = half * half + output * pull
-    extra: Number = pull / (half + square**0.5)
+    extra: Number = pull / (half + root(square))
     return extra
 
 

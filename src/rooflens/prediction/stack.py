@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rooflens.arrays import maximum
+from rooflens.arrays import Number, is_array, larger, maximum
 from rooflens.catalogue.calibrations import StackConstants
 from rooflens.catalogue.calibrations import stack as constants
 from rooflens.errors import RooflensError
@@ -72,25 +72,26 @@ class Stack:
         """The time of one step: kernels at measured rates, their fixed costs, and the small kernels between them."""
         there = replace(deployment, machine=self.machine)
         operators = there.operators(phase)
-        parts = dict.fromkeys(("work", "fixed", "small", "launches"), 0.0)
+        parts: dict[str, Number] = dict.fromkeys(("work", "fixed", "small", "launches"), 0.0)
         for operator in operators:
             for name, seconds in self._kernel(operator, there.precision):
-                parts[name] += operator.count * seconds
+                parts[name] = parts[name] + operator.count * seconds
         device_s = parts["work"] + parts["fixed"] + parts["small"]
         host_s = parts["launches"] * self.host_s
         through = operators[0].pipeline if operators else None
-        whole_s = max(device_s, host_s)
-        time_s = whole_s if through is None else float(through.step_s(whole_s))
-        floor_s = float(deployment.floor(phase).floor_s)
+        whole_s = larger(device_s, host_s)
+        time_s = whole_s if through is None else through.step_s(whole_s)
+        floor_s = deployment.floor(phase).floor_s
         added = {
-            "reach": max(0.0, parts["work"] - floor_s), "kernels": parts["fixed"] + parts["small"],
-            "host": max(0.0, host_s - device_s),
+            "reach": larger(0.0, parts["work"] - floor_s), "kernels": parts["fixed"] + parts["small"],
+            "host": larger(0.0, host_s - device_s),
         }  # fmt: skip
         spread = (self.found or constants()).decode if phase == "decode" else (self.found or constants()).prefill
-        low, high = max(time_s * spread.low, floor_s), max(time_s * spread.high, floor_s)
-        return Expected(max(time_s, floor_s), low, high, {name: value for name, value in added.items() if value})
+        low, high = larger(time_s * spread.low, floor_s), larger(time_s * spread.high, floor_s)
+        kept = {name: value for name, value in added.items() if is_array(value) or value}
+        return Expected(larger(time_s, floor_s), low, high, kept)
 
-    def _kernel(self, operator: Operator, precision: Precision) -> Iterator[tuple[str, float]]:
+    def _kernel(self, operator: Operator, precision: Precision) -> Iterator[tuple[str, Number]]:
         """Seconds of one kernel by their reason, and how many launches it is."""
         main = price(operator, self.machine)
         attends = any(row.part == "attend" for row in operator.rows)
@@ -162,19 +163,19 @@ def expected_machine(profile: Profile) -> Machine:
     return replace(machine, ceilings=tuple(usual(c) for c in machine.ceilings))
 
 
-def _work_s(priced: Priced, share: float) -> float:
+def _work_s(priced: Priced, share: float) -> Number:
     """The kernel's work at measured rates: memory at this share of the read rate."""
-    times = {name: float(seconds) / (share if name == "memory" else 1.0) for name, seconds in priced.times_s.items()}
-    return float(maximum(times.values())) if times else 0.0
+    times = {name: seconds / (share if name == "memory" else 1.0) for name, seconds in priced.times_s.items()}
+    return maximum(times.values()) if times else 0.0
 
 
-def _moved_s(row: Row, operator: Operator, precision: Precision, machine: Machine) -> float:
+def _moved_s(row: Row, operator: Operator, precision: Precision, machine: Machine) -> Number:
     """Seconds that a row's operands take through memory when it does not ride."""
     if operator.letters is None:
         return 0.0
     x, _, y = row.sizes(operator.letters)
-    moved = Cost(activation_bytes=(float(x) + float(y)) * precision.activations.bytes)
-    return float(moved.activation_bytes) / machine.memory("copy").value
+    moved = Cost(activation_bytes=(x + y) * precision.activations.bytes)
+    return moved.activation_bytes / machine.memory("copy").value
 
 
 def _streams(point: GemmPoint) -> bool:
