@@ -83,7 +83,7 @@ def down(value: Number) -> Number:
 
 
 def power(base: Number, exponent: Number) -> Number:
-    """base to the exponent; of arrays number by number, so that each has the digits that it has alone.
+    """Base to the exponent; of arrays number by number, so that each has the digits that it has alone.
 
     numpy's own power differs from Python's in the last digit on some processors.
     """

@@ -171,9 +171,7 @@ def _answer_model(question: Question, there: Machine) -> Answer:
     return _answer(question, there, operators, precision, _said(question, asked), notes)
 
 
-def prepared(
-    question: Question, there: Machine, made: Model | None = None
-) -> tuple[Model, Precision, tuple[str, ...]]:
+def prepared(question: Question, there: Machine, made: Model | None = None) -> tuple[Model, Precision, tuple[str, ...]]:
     """The model, the formats it is stored and computed in on this machine, and what must be said about both.
 
     made: that model, where it is at hand, built for one device.

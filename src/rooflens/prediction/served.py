@@ -205,7 +205,8 @@ def prompts_s(
     half = (alone_s + costs.first_met * each_s * others + output * step_s - read_s) / 2
     pull = read_s * step_s
     square: Any = half * half + output * pull
-    extra: Number = pull / (half + root(square))
+    below: Any = half + root(square)
+    extra: Number = pull / below
     return extra
 
 
