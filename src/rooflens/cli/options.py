@@ -11,10 +11,12 @@ import click
 
 from rooflens.errors import RooflensError, Unknown
 from rooflens.present.words import LANGUAGES
+from rooflens.sweep.sizes import MOST_VALUES
+from rooflens.sweep.sizes import sizes as spelled
 from rooflens.workload import Phase
 
 F = Callable[..., Any]
-MOST_POINTS = 4096
+MOST_POINTS = MOST_VALUES
 MOST_RATIO = 1.5  # a measured ratio may pass 1 a little, and that is a finding; 60 was meant as per cent
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
@@ -147,10 +149,10 @@ def format_options(function: F) -> F:
 
 def sizes(text: str, name: str) -> list[float]:
     """`16`, `1,16` or `1:512` (doubling) or `1:512:1` (by steps) as numbers. Raises RooflensError naming the option."""
-    found: list[float] = []
-    for part in text.split(","):
-        found += _range(part, name) if ":" in part else [_size(part, name)]
-    return found
+    try:
+        return [float(value) for value in spelled(text)]
+    except ValueError as error:
+        raise RooflensError(f"--{name} {error}") from None
 
 
 def ratios(texts: Sequence[str], name: str, known: Sequence[str]) -> dict[str, float]:
@@ -190,29 +192,3 @@ def _ratio(text: str, otherwise: str) -> float:
     if not 0 <= value <= MOST_RATIO:
         raise RooflensError(otherwise)
     return value
-
-
-def _range(part: str, name: str) -> list[float]:
-    pieces = [_size(piece, name) for piece in part.split(":")]
-    if len(pieces) not in (2, 3) or pieces[0] > pieces[1]:
-        raise RooflensError(f"--{name} {part!r}: write FIRST:LAST (doubling) or FIRST:LAST:STEP")
-    values: list[float] = []
-    value = pieces[0]
-    while value <= pieces[1] and len(values) <= MOST_POINTS:
-        values.append(value)
-        value = value + pieces[2] if len(pieces) == 3 else value * 2
-    if len(values) > MOST_POINTS:
-        raise RooflensError(f"--{name} {part!r}: more than {MOST_POINTS} values; take a larger step")
-    return values
-
-
-def _size(text: str, name: str) -> float:
-    try:
-        value = int(text)
-    except ValueError:
-        raise RooflensError(f"--{name} {text!r}: expected a whole number, a list (1,16) or a range (1:512)") from None
-    if not 1 <= value <= 1 << 40:
-        raise RooflensError(
-            f"--{name} must be at least 1, not {value}" if value < 1 else f"--{name} {value} is too large"
-        )
-    return float(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ def plain_yaml(path: Path) -> object:
     return _loaded(data, str(path))
 
 
+def _without_colons(found: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(f"(?!.*:)(?:{found.pattern}\n)", found.flags)
+
+
 def _loaded(data: bytes, where: str) -> object:
     try:
         import yaml
@@ -33,11 +38,15 @@ def _loaded(data: bytes, where: str) -> object:
         raise RooflensError(f"{where}: PyYAML is not installed; pip install 'rooflens[export]'") from None
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
-        """Safe, and stricter. As in YAML 1.2, `on`, `off`, `yes` and `no` are text."""
+        """Safe, and stricter. As in YAML 1.2, `on`, `off`, `yes`, `no` and `1:32`, which was 92, are text."""
 
         depth = 0
         yaml_implicit_resolvers = {  # noqa: RUF012 - theirs
-            first: [(tag, found) for tag, found in resolvers if first in "tTfF" or not tag.endswith(":bool")]
+            first: [
+                (tag, _without_colons(found) if tag.endswith((":int", ":float")) else found)
+                for tag, found in resolvers
+                if first in "tTfF" or not tag.endswith(":bool")
+            ]
             for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
 
