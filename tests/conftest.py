@@ -22,6 +22,12 @@ class Told(NamedTuple):
     err: str
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _locks_of_these_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Another measurement on this computer is not waited for."""
+    os.environ["ROOFLENS_LOCKS"] = str(tmp_path_factory.mktemp("locks"))
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
     """The command line, called with its arguments."""

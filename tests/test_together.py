@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from test_cuda import GPU
 
+from rooflens import artefacts
 from rooflens.cli import main
 from rooflens.cli.measure import _shown
 from rooflens.lab.across_table import across_table
 from rooflens.lab.sections import device_query
+from rooflens.measure import together
 from rooflens.measure.backends import cuda
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
 from rooflens.measure.links import PEER_WAYS, peer_name
 from rooflens.measure.options import gpu
 from rooflens.measure.run import measure
 from rooflens.measure.together import across, measure_together, other_pairs, with_all
+from rooflens.present.retold import retold
 from rooflens.records import decode, encode, replace
 from rooflens.roofline.across import Across
 from rooflens.roofline.profile import SCHEMA, Profile
 
+PROFILES = sorted((Path(__file__).parents[1] / "experiments").glob("*/profile.json"))
 QUICK = replace(gpu(quick=True), dtypes=("bf16",))
 PAIR = {**GPU, "peers": {1: 400e9}}
 
@@ -87,6 +96,18 @@ def test_a_profile_with_all_devices_survives_its_file_and_names_the_slowest(prof
     assert decode(Profile, {"schema": SCHEMA, **encode(joined)}, "p.json", SCHEMA) == joined
     assert any("cuda:1 is the slowest of 2 in memory/main/read" in note for note in joined.notes)
     assert "cuda:2 failed" in joined.skipped
+    assert set(joined.together) == {"cuda:0", "cuda:1"}
+    for a in joined.across:  # what is compared is what each device's own profile holds
+        assert {name: p.ceiling(a.id).value for name, p in joined.together.items()} == a.values
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda p: p.parent.name)
+def test_files_from_before_nodes_were_asked_still_load(path):
+    old = artefacts.read_json(path)
+    for key in ("together", "node", "collectives", "across"):
+        old.pop(key, None)
+    found = decode(Profile, old, str(path), SCHEMA)
+    assert (found.together, found.node, found.collectives) == ({}, None, ())
 
 
 def distrusted(profile, why):
@@ -134,6 +155,52 @@ def test_pairs_that_a_device_is_not_part_of_are_measured_by_others():
     assert found == ["link/nvlink/1-2", "link/nvlink/2-1", "link/nvlink/1+2"]
 
 
+class Hanging(FakeBackend):
+    """A card whose driver never answers again once its memory is read."""
+
+    def stream(self, access, level, working_set_bytes, seed):
+        time.sleep(3600)
+
+
+def patient(number):
+    """In the process of a device: the others wait a second for it."""
+    together.STEP_S = 1.0
+    return hanging(number)
+
+
+def hanging(number):
+    return (Hanging if number == 1 else FakeBackend)(FakeMachine(**PAIR))
+
+
+@pytest.mark.slow
+def test_a_device_that_hangs_is_given_up_and_does_not_cost_the_others(monkeypatch):
+    monkeypatch.setattr("rooflens.measure.together.ENDED_S", 1.0)
+    profiles, failed = measure_together(patient, {0: "cuda:0", 1: "cuda:1", 2: "cuda:2"}, QUICK, silent_s=5)
+    assert list(profiles) == ["cuda:0", "cuda:2"]
+    assert failed == ("cuda:1 was not measured beside the others: it hangs, nothing came for 5 s after memory read",)
+    assert retold(failed[0], "es") == (
+        "cuda:1 no se midió junto a los demás: está colgado, no llegó nada en 5 s después de memory read"
+    )
+
+
+@pytest.mark.slow
+def test_the_processes_of_devices_end_with_the_one_that_holds_the_lock(tmp_path):
+    """A parent that is killed cannot end its children: they notice by themselves."""
+    script = (
+        "from test_together import hanging, QUICK; from rooflens.measure.together import *\n"
+        "if __name__ == '__main__':\n"
+        "    measure_together(hanging, {0: 'a', 1: 'b'}, QUICK, lambda n, f: print(n, flush=True))"
+    )
+    (tmp_path / "parent.py").write_text(script, encoding="utf-8")
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, str(tmp_path / "parent.py")]
+    with subprocess.Popen(command, env=path, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        while "memory read" not in parent.stdout.readline():
+            pass
+        parent.kill()
+        parent.stdout.read()  # ends when the last of the children, which inherit it, has ended
+
+
 @pytest.mark.slow
 def test_all_devices_are_measured_at_once_each_in_its_own_process():
     stages = []
@@ -155,19 +222,23 @@ def asked(capsys, *arguments):
     return left.value.code, *capsys.readouterr()
 
 
-@pytest.mark.parametrize(
-    ("device", "count", "said"),
-    [
-        ("cuda", 1, "CUDA sees 1 here"),
-        ("auto", 0, "CUDA sees 0 here"),
-        ("cpu", 2, "compares NVIDIA GPUs"),
-        ("gpu", 2, "unknown"),
-    ],
-)
-def test_all_devices_of_one_are_refused_with_a_sentence(monkeypatch, capsys, device, count, said):
-    monkeypatch.setattr(cuda, "device_count", lambda: count)
+@pytest.mark.parametrize(("device", "said"), [("cpu", "compares NVIDIA GPUs"), ("gpu", "unknown")])
+def test_all_devices_of_another_kind_are_refused_with_a_sentence(capsys, device, said):
     code, _, error = asked(capsys, "measure", "--all-devices", "--device", device)
     assert (code, said in error) == (2, True)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_all_devices_of_one_is_that_one_alone_and_says_so(monkeypatch, capsys, count):
+    monkeypatch.setattr(cuda, "device_count", lambda: count)
+    monkeypatch.setattr("rooflens.cli.measuring._backend", lambda _: card(0))
+    monkeypatch.setattr("rooflens.cli.measure.remember", lambda _: None)
+    code, out, _ = asked(capsys, "measure", "--all-devices", "--quick", "--dtypes", "bf16", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert f"all devices at once skipped: CUDA sees {count} here, and two or more are compared" in found["skipped"]
+    assert not found["together"]
+    assert not found["across"]
 
 
 def test_somebody_else_on_the_card_is_said_before_anything_is_measured(monkeypatch, capsys):
@@ -191,7 +262,7 @@ def test_somebody_else_on_the_card_is_said_before_anything_is_measured(monkeypat
 def test_all_devices_then_one_of_them_alone_and_the_links_between_the_others(monkeypatch, capsys):
     started = {}
 
-    def together(make, names, options, progress):
+    def at_once(make, names, options, progress):
         started.update(names=names, budget_s=options.budget_s)
         return {name: measure(card(number, slow=(1,)), QUICK) for number, name in names.items()}, ("cuda:2 failed",)
 
@@ -207,7 +278,7 @@ def test_all_devices_then_one_of_them_alone_and_the_links_between_the_others(mon
 
     monkeypatch.setattr(cuda, "device_count", lambda: 3)
     monkeypatch.setattr(cuda, "CudaBackend", Card)
-    monkeypatch.setattr("rooflens.measure.together.measure_together", together)
+    monkeypatch.setattr("rooflens.measure.together.measure_together", at_once)
     monkeypatch.setattr("rooflens.cli.measure.remember", lambda _: None)
     command = (
         "measure",
@@ -229,6 +300,8 @@ def test_all_devices_then_one_of_them_alone_and_the_links_between_the_others(mon
     ids = {c["id"] for c in found["ceilings"]}
     assert {"link/nvlink/0-1", "link/nvlink/2-0", "link/nvlink/1+2"} <= ids  # every pair
     assert any(a["id"] == "memory/main/read" and a["values"]["cuda:1"] < 4.2e12 for a in found["across"])
+    assert list(found["together"]) == ["cuda:0", "cuda:1", "cuda:2"]
+    assert found["node"]["host"]  # by this computer's own tools
     assert "cuda:2 failed" in found["skipped"]
 
 

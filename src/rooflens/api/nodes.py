@@ -63,27 +63,19 @@ def doctor(
 
 def _asked() -> tuple[Node, tuple[str, ...]]:
     """This node by its own tools, and what of them did not answer."""
-    from rooflens.measure.node import ask
-    from rooflens.readers.nodes import from_text
+    from rooflens.lab.asked import asked
 
-    found, failed = [], []
-    heard = ask()
-    for one in heard:
-        try:
-            found.append(from_text(one.text, one.command))
-        except RooflensError:
-            if not one.missing and (one.why or one.text.strip()):  # one device alone has no links to tell of
-                failed.append(f"{one.command}: {one.why or 'it printed nothing that is known here'}")
-    tools = [one for one in heard if one.command.startswith(DEVICE_TOOLS)]
+    told = asked()
+    tools = [one for one in told.heard if one.command.startswith(DEVICE_TOOLS)]
     if all(one.missing for one in tools):
         raise RooflensError(
             f"none of {', '.join(DEVICE_TOOLS)} is here, so no device was looked for, which is not the same as "
             "finding none; run this on the node, or name files with their output: --topo FILE --smi FILE"
         )
-    if all(node.gpus is None for node in found):
+    if all(node.gpus is None for node in told.nodes):
         why = next(one.why or "it printed nothing that is known here" for one in tools if not one.missing)
         raise AnswerIsNo(f"the tools are here and say nothing of a device: {why}; is the driver loaded?")
-    return merged(found), tuple(failed)
+    return merged(told.nodes), told.failed
 
 
 def _chip(there: Machine) -> Accelerator | None:

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from rooflens import artefacts
 from rooflens.api import machine
-from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
+from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember, turn
 from rooflens.cli.options import Finite, Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
 from rooflens.errors import RooflensError
@@ -103,7 +103,8 @@ def _nothing_measured(measuring: dict[str, Any]) -> None:
 
 def _measured(out: Path, measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
     try:
-        return profile_of(measuring, lambda name, fraction: progress(name, 0.95 * fraction), kept)
+        with turn(measuring):
+            return profile_of(measuring, lambda name, fraction: progress(name, 0.95 * fraction), kept)
     except KeyboardInterrupt:
         if kept.profile is not None:
             say(f"\nstopped; what was measured so far is in {keep(out, kept.profile)}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rooflens import artefacts
-from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember
+from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember, turn
 from rooflens.cli.options import Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
+from rooflens.errors import RooflensError
 from rooflens.lab.across_table import row
 from rooflens.lab.staging import profile_file, profile_place, shortcoming
 from rooflens.present import words
@@ -28,6 +30,18 @@ from rooflens.units import percent, show
 def command(out: Path | None, lang: str, as_json: bool, **measuring: Any) -> None:
     """Measure this machine's ceilings: GEMM peak per dtype, bandwidths, launch cost."""
     kept, file = Kept(), profile_file(out) if out else None
+    began = _edition(file)
+    with turn(measuring) as before:
+        profile = _landed(file, began) if before else None
+        if profile:
+            say(words.say("measure.landed", lang, who=before))
+        else:
+            profile = _measured(file, measuring, kept, lang)
+    emit(artefacts.to_json(profile, SCHEMA) if as_json else _shown(profile, lang))
+
+
+def _measured(file: Path | None, measuring: dict[str, Any], kept: Kept, lang: str) -> Profile:
+    """What is measured now, kept in `file` where one is named; interrupted, as much as is complete."""
     try:
         profile = profile_of(measuring, bar(), kept)
     except KeyboardInterrupt:
@@ -37,7 +51,25 @@ def command(out: Path | None, lang: str, as_json: bool, **measuring: Any) -> Non
     remember(profile)
     if file:
         _written(file, profile, lang)
-    emit(artefacts.to_json(profile, SCHEMA) if as_json else _shown(profile, lang))
+    return profile
+
+
+def _edition(file: Path | None) -> tuple[int, int] | None:
+    """What changes when a file is written anew; None where there is none."""
+    with suppress(OSError):
+        found = file.stat() if file else None
+        return found and (found.st_mtime_ns, found.st_ino)
+    return None
+
+
+def _landed(file: Path | None, began: tuple[int, int] | None) -> Profile | None:
+    """The whole profile that another process has written into `file` since."""
+    if file is None or _edition(file) in (None, began):
+        return None
+    with suppress(RooflensError):
+        found = artefacts.profile(file)
+        return found if found.complete else None
+    return None
 
 
 def _written(file: Path, profile: Profile, lang: str) -> Path:

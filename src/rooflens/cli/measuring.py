@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ def measuring_options(function: F) -> F:
         click.option(
             "--device", default="auto", show_default=True, help="cpu, cuda[:N], rocm[:N], xpu[:N], mps; auto."
         ),
-        click.option("--all-devices", is_flag=True, help="Also all GPUs at the same time: slowest and median."),
+        click.option("--all-devices", is_flag=True, help="Also all GPUs at the same time, each with its own figures."),
         click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
         click.option("--full", is_flag=True, help="As long as it takes, on a GPU: every dtype settled, every cell."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random data."),
@@ -50,21 +50,56 @@ def measuring_options(function: F) -> F:
             "--heads", type=click.IntRange(1, 1 << 16), default=6, show_default=True, help="Heads of the MiniGPT."
         ),
         click.option("--checkpoint", type=Named(), help="Weights of the MiniGPT from this .safetensors file."),
+        click.option(
+            "--wait-s",
+            type=Finite(0),
+            default=1800,
+            show_default=True,
+            help="Wait so long while another measurement runs on this machine; 0 refuses at once.",
+        ),
     )[::-1]:
         function = option(function)
     return function
 
 
+@contextmanager
+def turn(measuring: dict[str, Any]) -> Iterator[str]:
+    """This machine for ourselves, until what was measured is kept; yields who had to be waited for, "" for nobody.
+
+    Raises RooflensError when somebody else still measures after --wait-s, and for options that contradict each other.
+    """
+    from rooflens.measure.alone import alone
+
+    if measuring["quick"] and measuring["full"]:
+        raise RooflensError("--quick and --full contradict each other; give one of them")
+    kind, _ = _named(measuring["device"])
+    if measuring["all_devices"] and kind not in ("auto", "cuda"):
+        raise RooflensError("--all-devices compares NVIDIA GPUs; leave it out, or name one with --device cuda:N")
+    with alone(measuring["wait_s"], _waiting) as before:
+        yield str(before or "")
+
+
+def _waiting(holder: Any) -> None:
+    from rooflens.present import words
+
+    context = click.get_current_context(silent=True)
+    say(words.say("measure.waiting", context.params["lang"] if context else "en", who=holder))
+
+
 def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
-    """Measures this machine. `kept` always holds all that is complete."""
+    """Measures this machine and asks its tools, in our turn. `kept` always holds all that is complete."""
+    from rooflens.lab.asked import with_node
+
+    measured = _everywhere if measuring["all_devices"] else _one
+    return with_node(measured(measuring, progress, kept))
+
+
+def _one(measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
+    """The device of --device, alone."""
     from rooflens.lab.take import take
     from rooflens.measure.backend import AttentionShape
     from rooflens.measure.backends.checkpoint import query_weights
 
-    if measuring["quick"] and measuring["full"]:
-        raise RooflensError("--quick and --full contradict each other; give one of them")
-    if measuring["all_devices"]:
-        return _everywhere(measuring, progress, kept)
     backend = _backend(measuring["device"])
     for reason in backend.usage().others:
         say(f"{reason}: what is measured beside it is not trusted; end it, or choose another device")
@@ -86,21 +121,24 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
 
 
 def _everywhere(measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
-    """All GPUs at once, then the one of --device as ever, then the links that it is not part of."""
+    """All GPUs at once, then the one of --device as ever, then the links that it is not part of.
+
+    Where there are not two of them the one of --device alone, and that is said: one command line serves all nodes.
+    """
     from rooflens.measure.backends.cuda import CudaBackend, device_count
     from rooflens.measure.together import measure_together, other_pairs, with_all
 
-    count, (kind, own) = device_count(), _named(measuring["device"])
-    if kind not in ("auto", "cuda"):
-        raise RooflensError("--all-devices compares NVIDIA GPUs; leave it out, or name one with --device cuda:N")
+    count, (_, own) = device_count(), _named(measuring["device"])
     if count < 2:
-        raise RooflensError(f"--all-devices compares GPUs of one machine and CUDA sees {count} here; leave it out")
+        alone = _one(measuring, progress, kept)
+        said = f"all devices at once skipped: CUDA sees {count} here, and two or more are compared"
+        return replace(alone, skipped=(*alone.skipped, said))
     options, budget_s = _options(measuring, "cuda"), measuring["budget_s"]
     first = replace(options, budget_s=budget_s and FIRST_PART * budget_s)
     names = {number: f"cuda:{number}" for number in range(count)}
     profiles, failed = measure_together(CudaBackend, names, first, lambda n, f: progress(n, FIRST_PART * f))
-    rest = {**measuring, "all_devices": False, "budget_s": budget_s and (1 - FIRST_PART) * budget_s}
-    profile = profile_of(rest, lambda n, f: progress(n, FIRST_PART + (1 - FIRST_PART) * f), kept)
+    rest = {**measuring, "budget_s": budget_s and (1 - FIRST_PART) * budget_s}
+    profile = _one(rest, lambda n, f: progress(n, FIRST_PART + (1 - FIRST_PART) * f), kept)
     pairs = list(other_pairs(CudaBackend, own, range(count), options))
     return with_all(profile, profiles, failed, pairs)
 

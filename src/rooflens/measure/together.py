@@ -5,11 +5,12 @@ Power, cooling, host memory and links of a box are shared; a device measured alo
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
-from threading import BrokenBarrierError
+from threading import BrokenBarrierError, Thread
 from typing import Any
 
 from rooflens.errors import RooflensError
@@ -25,15 +26,22 @@ from rooflens.roofline.profile import Profile
 from rooflens.units import percent
 
 STEP_S = 120.0  # a device waits no longer than this for the others
+SILENT_S = 600.0  # no stage takes as long; who says nothing for this long hangs, and the others' figures are kept
+ENDED_S = 5.0
 Make = Callable[[int], Backend]
 
 
 def measure_together(
-    make: Make, names: Mapping[int, str], options: Options, progress: Progress = silent
+    make: Make,
+    names: Mapping[int, str],
+    options: Options,
+    progress: Progress = silent,
+    silent_s: float = SILENT_S,
 ) -> tuple[dict[str, Profile], tuple[str, ...]]:
     """Profiles by name of all devices that could be measured, and a sentence for each that could not.
 
     make: a backend from its number; it is called in the device's own process, so it must be importable.
+    silent_s: who says nothing for this long is given up.
     """
     context = get_context("spawn")
     barrier = context.Barrier(len(names))
@@ -47,11 +55,14 @@ def measure_together(
         workers[-1].start()
         there.close()
     try:
-        return _gathered(ends, next(iter(names.values())), progress)
+        return _gathered(ends, next(iter(names.values())), progress, silent_s)
     finally:
         for worker in workers:
             worker.terminate()
-            worker.join()
+        for worker in workers:
+            worker.join(ENDED_S)
+            if worker.is_alive():  # one that hangs in its driver cannot be ended, and is not waited for
+                worker.kill()
 
 
 def across(profiles: Mapping[str, Profile]) -> tuple[Across, ...]:
@@ -97,23 +108,36 @@ def other_pairs(make: Make, own: int, numbers: Sequence[int], options: Options) 
             backend.close()
 
 
-def _gathered(ends: dict[Any, str], first: str, progress: Progress) -> tuple[dict[str, Profile], tuple[str, ...]]:
+def _gathered(
+    ends: dict[Any, str], first: str, progress: Progress, silent_s: float
+) -> tuple[dict[str, Profile], tuple[str, ...]]:
     profiles: dict[str, Profile] = {}
     failed: list[str] = []
+    stages: dict[str, str] = {}
     while ends:
-        for ready in wait(list(ends)):
+        heard = wait(list(ends), silent_s)
+        for ready in heard:
             end: Any = ready
             name = ends[end]
             kind, said = _received(end)
-            if kind == "progress" and name == first:
-                progress(f"all devices: {said[0]}", said[1])
+            if kind == "progress":
+                stages[name] = said[0]
+                if name == first:
+                    progress(f"all devices: {said[0]}", said[1])
             if kind == "done":
                 profiles[name] = decode(Profile, said, name)
             if kind == "failed":
                 failed.append(f"{name} was not measured beside the others: {said}")
             if kind in ("done", "failed"):
                 del ends[end]
+        if not heard:
+            failed += [_hung(name, stages.get(name, "its start"), silent_s) for name in ends.values()]
+            break
     return dict(sorted(profiles.items())), tuple(failed)
+
+
+def _hung(name: str, stage: str, silent_s: float) -> str:
+    return f"{name} was not measured beside the others: it hangs, nothing came for {silent_s:g} s after {stage}"
 
 
 def _received(end: Any) -> tuple[str, Any]:
@@ -126,6 +150,7 @@ def _received(end: Any) -> tuple[str, Any]:
 
 def _work(make: Make, number: int, options: Options, barrier: Any, end: Connection) -> None:
     """In a device's own process: measures in step with the others and sends what it found."""
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         backend = make(number)
         try:
@@ -140,6 +165,14 @@ def _work(make: Make, number: int, options: Options, barrier: Any, end: Connecti
         end.send(("failed", f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"))
     finally:
         end.close()
+
+
+def _end_with_parent() -> None:
+    """The parent holds the lock of this machine: nobody of it may go on measuring when that is gone."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _in_step(barrier: Any, end: Connection) -> Progress:
@@ -158,16 +191,17 @@ def _in_step(barrier: Any, end: Connection) -> Progress:
 def with_all(
     profile: Profile, profiles: Mapping[str, Profile], failed: Sequence[str], pairs: Sequence[Ceiling]
 ) -> Profile:
-    """A device's profile with what all devices did at once, and the links that it is not part of."""
-    together = across(profiles)
+    """A device's profile with what all devices did at once, each one's own, and the links that it is not part of."""
+    compared = across(profiles)
     slow = [
         f"{a.slowest} is the slowest of {len(a.values)} in {a.id}: {percent(a.share(a.slowest))} of the median"
-        for a in together
+        for a in compared
         if a.behind
     ]
     return replace(
         profile,
-        across=together,
+        across=compared,
+        together=dict(profiles),
         ceilings=(*profile.ceilings, *pairs),
         notes=(*profile.notes, *slow),
         skipped=(*profile.skipped, *failed, *not_compared(profiles)),

@@ -18,6 +18,8 @@ EN: dict[str, str] = {
     "measure.skipped": "skipped: {text}",
     "measure.contention": "contention: {text}",
     "measure.throttle": "throttle: {text}",
+    "measure.waiting": "waiting until {who} has measured this machine: two at once would spoil both",
+    "measure.landed": "{who} has measured this machine meanwhile; its profile is taken, nothing is measured again",
 }
 
 ES: dict[str, str] = {
@@ -36,6 +38,8 @@ ES: dict[str, str] = {
     "measure.skipped": "sin medir: {text}",
     "measure.contention": "contención: {text}",
     "measure.throttle": "throttling: {text}",
+    "measure.waiting": "se espera a que {who} termine de medir esta máquina: dos mediciones a la vez se estropearían una a otra",
+    "measure.landed": "{who} ya midió esta máquina entretanto; se toma su perfil y no se mide de nuevo",
 }
 
 VI: dict[str, str] = {
@@ -54,4 +58,6 @@ VI: dict[str, str] = {
     "measure.skipped": "không đo: {text}",
     "measure.contention": "tranh chấp: {text}",
     "measure.throttle": "throttling: {text}",
+    "measure.waiting": "đang chờ {who} đo xong máy này: đo hai lần cùng lúc sẽ làm hỏng cả hai",
+    "measure.landed": "{who} vừa đo xong máy này; lấy profile đó, không đo lại",
 }
