@@ -29,7 +29,7 @@ from rooflens.server.app import app
 from rooflens.server.guard import POLICY
 from rooflens.server.levers import levers, pulled
 from rooflens.server.page import MODULES, alone, asset, index, script_of, text
-from rooflens.server.run import LOOPBACK, address, is_loopback
+from rooflens.server.run import address, is_loopback
 from rooflens.server.state import BATCHES, State, state
 from rooflens.units import show
 
@@ -65,7 +65,7 @@ STATES = [
 
 @pytest.fixture(scope="module")
 def page():
-    with TestClient(app(state(LLAMA), hosts=LOOPBACK), base_url=HOME, raise_server_exceptions=False) as client:
+    with TestClient(app(state(LLAMA)), base_url=HOME, raise_server_exceptions=False) as client:
         yield client
 
 
@@ -359,7 +359,7 @@ def test_a_dropped_profile_says_how_it_becomes_a_machine(page) -> None:
 def test_a_strange_file_is_a_sentence_with_its_own_name(page) -> None:
     reply = upload(page, "../../etc/pass wd", "nothing that anybody knows")
     assert reply.status_code == 422
-    assert reply.json()["error"].startswith("pass-wd is no profile or benchmark that is known here")
+    assert reply.json()["error"].startswith("pass-wd is no profile, benchmark or text of a node that is known here")
     assert "/dev/shm" not in reply.json()["error"]
 
 
@@ -471,11 +471,17 @@ def test_pages_open_files_that_the_command_line_names_and_no_others(tmp_path, ca
     profile = Path(__file__).parents[1] / "src/rooflens/profiles/h200-sxm-141gb.json"
     first, given_files = opened({"model": str(tmp_path / "own.json"), "machines": (str(profile),), "lang": "en"})
     assert (first.model, json.loads(first.config)) == ("own", CONFIG)
-    assert given_files == {str(profile)}
+    assert given_files == {profile.name: str(profile)}
     with TestClient(app(first, given_files), base_url=HOME) as page:
-        assert page.post("/api/state", json=encode(first)).status_code == 200
-        other = {**encode(first), "machines": [str(profile.parent)]}
-        assert page.post("/api/state", json=other).status_code == 422
+        start = page.get("/start").json()
+        assert (start["given"], start["first"]["machines"]) == ([profile.name], [profile.name])
+        found = page.post("/api/state", json=start["first"])
+        assert found.status_code == 200
+        assert f"--on {profile.name}" in found.json()["commands"]["predict"]
+        for answer in (found.text, page.get("/start").text, page.post("/api/ceilings", json=start["first"]).text):
+            assert str(profile.parent) not in answer
+        for stranger in (str(profile.parent), str(profile)):
+            assert page.post("/api/state", json={**encode(first), "machines": [stranger]}).status_code == 422
 
 
 @pytest.mark.slow

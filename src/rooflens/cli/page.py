@@ -13,6 +13,8 @@ from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
 from rooflens.present.words import say
 from rooflens.records import decode, encode
+from rooflens.server import hiding
+from rooflens.server.hiding import Given
 from rooflens.server.state import BATCHES, SCHEMA, State, settled
 from rooflens.units import show
 
@@ -44,14 +46,16 @@ def state_options(function: F) -> F:
     return function
 
 
-def opened(asked: dict[str, Any]) -> tuple[State, frozenset[str]]:
-    """The state that these options ask for, and the machines they name: a file that is named here may be opened.
+def opened(asked: dict[str, Any]) -> tuple[State, Given]:
+    """The state that these options ask for, and the files they name as machines, which may be opened, by their names.
 
     A model's config.json becomes part of the state. Raises RooflensError for a name that nothing matches.
     """
     said = {name: value for name, value in asked.items() if value is not None}
     said["machines"] = list(said.get("machines") or [MACHINE])
-    given = frozenset(name.partition(",")[0].strip() for name in said["machines"] if _is_file(name))
+    given = hiding.given(name.partition(",")[0].strip() for name in said["machines"] if _is_file(name))
+    called = {path: name for name, path in given.items()}
+    said["machines"] = [_called(name, called) for name in said["machines"]]
     path = Path(said["model"])
     if path.suffix == ".json":
         said["model"], said["config"] = (
@@ -59,6 +63,12 @@ def opened(asked: dict[str, Any]) -> tuple[State, frozenset[str]]:
             _config(path),
         )
     return settled(decode(State, said, "state"), given), given
+
+
+def _called(machine: str, called: dict[str, str]) -> str:
+    """A machine as the page names it, its own figures behind it."""
+    name, comma, own = machine.partition(",")
+    return called.get(name.strip(), name) + comma + own
 
 
 def _is_file(name: str) -> bool:
@@ -80,9 +90,9 @@ def command(out: Path, lang: str, as_json: bool, **asked: Any) -> None:
 
     if out.suffix not in (".html", ".htm") or out.is_dir():
         raise RooflensError(f"--out {out}: name a file that ends in .html")
-    first, _ = opened({**asked, "lang": lang})
+    first, given = opened({**asked, "lang": lang})
     artefacts.writable(out)
-    text = alone(first).encode()
+    text = hiding.named(alone(first).encode(), given)
     artefacts.write_bytes(out, text)
     if as_json:
         emit(artefacts.to_json({"file": artefacts.shown(out), "bytes": len(text), "state": encode(first)}, SCHEMA))

@@ -24,11 +24,15 @@ PORT = 8077
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port; 0: any that is free."
 )
+@click.option(
+    "--name", "names", multiple=True, metavar="HOST", help="A name people call it by, beside addresses in numbers."
+)
 @json_flag
-def command(host: str, port: int, lang: str, as_json: bool, **asked: Any) -> None:
+def command(host: str, port: int, names: tuple[str, ...], lang: str, as_json: bool, **asked: Any) -> None:
     """The roofline of MODEL as a page in a browser: drag the batch, apply levers, drop files, share links.
 
-    It listens on this machine alone unless another --host is named, and keeps nothing that it is asked.
+    It listens on this machine alone unless another --host is named, answers to that name, to numbers and to each --name
+    alone, and keeps nothing that it is asked.
     """
     from rooflens.server.run import address, is_loopback, listen, ready
 
@@ -43,4 +47,4 @@ def command(host: str, port: int, lang: str, as_json: bool, **asked: Any) -> Non
     )
     if not is_loopback(host):
         tell(say("page.beyond", lang, host=host))
-    listen(first, given, made, host)
+    listen(first, given, made, frozenset({host, *names}))

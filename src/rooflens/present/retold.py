@@ -13,6 +13,7 @@ from rooflens.present.words import book
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Mapping
 
 JOINT = "; "
 AGAIN = ("why", "basis", "figure", "second", "formats", "lever")  # sentences themselves
@@ -35,16 +36,16 @@ def retold(sentence: str, lang: str = "en") -> str:
 def _first(pieces: list[str], templates: dict[str, str], lang: str) -> tuple[int, str]:
     """How many of the pieces make the first sentence, the most that are one, and that sentence retold."""
     for taken in range(len(pieces), 0, -1):
-        key, found = _matched(JOINT.join(pieces[:taken]))
+        key, found = fitting(JOINT.join(pieces[:taken]), book("retold", "en"))
         if key:
             values = {name: retold(value, lang) if name in AGAIN else value for name, value in found.items()}
             return taken, templates[key].format(**values)
     return 1, pieces[0]
 
 
-def _matched(sentence: str) -> tuple[str, dict[str, str]]:
+def fitting(sentence: str, templates: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """The key of the first template that the whole sentence fits, and what varies; "" when none fits."""
-    for key, template in book("retold", "en").items():
+    for key, template in templates.items():
         if all(literal in sentence for literal, _ in _parts(template)):
             found = _pattern(template).fullmatch(sentence)
             if found:

@@ -25,7 +25,7 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
         "watched", "doctored", "doctor_files", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled",
         "claims", "kernels",
     ),
-    "trend": ("trend",),
+    "trend": ("trend",), "refused": ("refused",),
     "watch": ("watch",), "export": ("export",), "page": ("page",),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding

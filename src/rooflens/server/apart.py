@@ -1,4 +1,4 @@
-"""Work in a process of its own that can be killed: files of strangers, and questions that take seconds.
+"""A file of a stranger is read in a process of its own that can be killed.
 
 `python -m rooflens.server.apart` reads one request from standard input and writes one answer to standard output. Its
 memory, its time and the size of what it could write are limited by the system before it looks at anything.
@@ -17,7 +17,6 @@ from rooflens.records import decode
 from rooflens.server import memory
 
 SECONDS = 5.0  # a file is read by then, or not at all
-LEVER_SECONDS = 60.0
 MEMORY_BYTES = 3 << 30
 FILE_BYTES = 256 << 20
 MOST_UPLOAD = 32 << 20
@@ -40,13 +39,6 @@ async def file(name: str, content: bytes, asked: dict[str, Any], seconds: float 
             return await _answer({"path": str(path), "asked": asked}, seconds, too_long)
         except RooflensError as error:
             raise RooflensError(str(error).replace(f"{made}/", "").replace(str(made), "")) from None
-
-
-async def levers(state: dict[str, Any]) -> dict[str, Any]:
-    """What `advise` says of a state. Raises RooflensError as it does."""
-    return await _answer(
-        {"state": state}, LEVER_SECONDS, f"levers were not priced within {LEVER_SECONDS:g} s; ask again"
-    )
 
 
 async def _answer(request: dict[str, Any], seconds: float, too_long: str) -> dict[str, Any]:
@@ -88,14 +80,9 @@ def _limited(seconds: float) -> None:
 
 
 def _done(request: dict[str, Any]) -> dict[str, Any]:
-    if "path" in request:
-        from rooflens.server.uploads import Asked, read
+    from rooflens.server.uploads import Asked, read
 
-        return read(Path(request["path"]), decode(Asked, request["asked"], "file"))
-    from rooflens.server.levers import levers as found
-    from rooflens.server.state import State
-
-    return found(decode(State, request["state"], "state"))
+    return read(Path(request["path"]), decode(Asked, request["asked"], "file"))
 
 
 def main() -> None:

@@ -6,64 +6,48 @@ import asyncio
 import contextlib
 import json
 import math
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from rooflens import artefacts
 from rooflens.errors import RooflensError
-from rooflens.records import decode, encode, replace
+from rooflens.records import encode, replace
 from rooflens.server import apart, panels
-from rooflens.server.answers import answer
-from rooflens.server.guard import Guard
+from rooflens.server.guard import LOOPBACK, Guard
+from rooflens.server.hiding import Given, named
+from rooflens.server.kept import Kept
 from rooflens.server.page import asset, index
-from rooflens.server.predicted import batching
-from rooflens.server.state import BATCHES, State, known_machine, settled, state
+from rooflens.server.refusals import ABSENT, ANOTHER_METHOD, BROKEN, Refusal, language, reply
+from rooflens.server.state import BATCHES, NOBODY, State, known_machine, state
+from rooflens.server.workers import RETRY_S, Answers, Here
 
-T = TypeVar("T")
 MOST_BODY = 256 << 10
-KEPT = 1024  # answers, some 40 kB each
-AT_ONCE = 2  # children, whose files and questions take seconds
-WAITING = 16
-THREADS = 2  # pricing holds the interpreter: more of them would only take turns
+BODY_S, FILE_S = 10.0, 60.0  # until a question is here whole, and until a file is
+READ_AT_ONCE = 2  # files, each by a process of its own
+MOST_FILES = 8  # that are on their way or wait to be read: each may be 32 MiB of memory
 RESTED_S = 0.25  # nobody asked for so long: then what a drag would ask for is made ready
-BUSY = "others are waiting for answers that take seconds; ask again in a moment"
-
-
-class Kept:
-    """The last answers, as the bytes that were sent: dragging back and forth asks for the same states again."""
-
-    def __init__(self, most: int = KEPT) -> None:
-        self._most, self._found = most, OrderedDict[tuple[str, State], bytes]()
-
-    def get(self, kind: str, asked: State) -> bytes | None:
-        """What was answered to this before."""
-        found = self._found.get((kind, asked))
-        if found is not None:
-            self._found.move_to_end((kind, asked))
-        return found
-
-    def put(self, kind: str, asked: State, body: bytes) -> None:
-        """Keeps an answer, and forgets the one that was not asked for the longest."""
-        self._found[kind, asked] = body
-        while len(self._found) > self._most:
-            self._found.popitem(last=False)
+TOO_LARGE = "it has more than {most} bytes, which is the most that is taken here; use the command line"
+TOO_SLOW = "it did not arrive within {seconds:g} s and was not waited for; ask again"
+FILES_WAIT = "other files are being read; drop it again in a moment"
 
 
 class Page:
-    """What answers: the state it opens with, machines that were given by name at its start, and what it remembers."""
+    """What answers: the state it opens with, machines that were given by files at its start, and what it remembers.
 
-    def __init__(self, first: State, given: frozenset[str] = frozenset()) -> None:
+    quick answers what a drag asks for, slow what takes seconds.
+    """
+
+    def __init__(self, first: State, given: Given, quick: Answers, slow: Answers) -> None:
         self.first, self.given, self.kept = first, given, Kept()
-        self.apart, self.waiting = asyncio.Semaphore(AT_ONCE), 0
-        self.pool = ThreadPoolExecutor(THREADS, "answers")
+        self.quick, self.slow = quick, slow
+        self.reading, self.files = asyncio.Semaphore(READ_AT_ONCE), 0
+        self.coming: dict[tuple[str, object], asyncio.Task[bytes]] = {}
         self.ahead: asyncio.Task[None] | None = None
 
     async def state(self, request: Request) -> Response:
@@ -71,44 +55,46 @@ class Page:
         if self.ahead is not None:
             self.ahead.cancel()
         asked = await self._asked(request)
-        reply = await self._reply("state", asked, answer)
+        found = await self._reply("state", asked, self.quick)
         self.ahead = asyncio.create_task(self._make_ready(asked))
-        return reply
+        return found
 
     async def batching(self, request: Request) -> Response:
         """What a larger batch brings: the same for every batch of a state."""
-        return await self._answered(request, "batching", batching, batch=1)
+        return await self._reply("batching", replace(await self._asked(request), batch=1), self.quick)
 
     async def ceilings(self, request: Request) -> Response:
         """The table at batch 1."""
-        return await self._answered(request, "ceilings", panels.at_batch_one, batch=1)
+        return await self._reply("ceilings", replace(await self._asked(request), batch=1), self.quick)
 
     async def levers(self, request: Request) -> Response:
-        """Levers, priced in another process."""
-        asked = await self._asked(request)
-        body = self.kept.get("levers", asked)
-        if body is None:
-            body = _bytes(await self._apart(partial(apart.levers, encode(asked))))
-            self.kept.put("levers", asked, body)
-        return Response(body, media_type="application/json")
+        """Levers, priced where nobody drags."""
+        return await self._reply("levers", await self._asked(request), self.slow)
 
     async def claim(self, request: Request) -> Response:
         """A claim, taken apart."""
-        data = artefacts.parse_json(await _body(request, MOST_BODY), "claim")
-        return JSONResponse(await self._threaded(partial(panels.judged, data, self.given)))
+        return await self._reply("claim", panels.said(await self._said(request, "claim"), self.given), self.quick)
 
     async def file(self, request: Request) -> Response:
         """A dropped file: its bytes are the body, its name and what is asked are in the query."""
         said = {key: value for key, value in request.query_params.items() if key in ("on", "lang") and value}
+        request.state.lang = said.get("lang")
         if "on" in said:
             said["on"] = known_machine(said["on"], self.given)
-        content = await _body(request, apart.MOST_UPLOAD)
-        name = request.query_params.get("name", "file")[:200]
-        return JSONResponse(await self._apart(partial(apart.file, name, content, said)))
+        if self.files >= MOST_FILES:
+            raise Refusal(FILES_WAIT, 503, RETRY_S)
+        self.files += 1
+        try:
+            content = await _body(request, apart.MOST_UPLOAD, FILE_S)
+            async with self.reading:
+                found = await apart.file(request.query_params.get("name", "file")[:200], content, said)
+        finally:
+            self.files -= 1
+        return self._json(_bytes(found))
 
     async def start(self, _: Request) -> Response:
         """What the page must know before it asks: choices, words, and the state it opens with."""
-        return JSONResponse({**panels.choices(), "given": sorted(self.given), "first": encode(self.first)})
+        return self._json(_bytes({**panels.choices(), "given": sorted(self.given), "first": encode(self.first)}))
 
     async def root(self, request: Request) -> Response:
         """The page itself, in the language that its address names."""
@@ -119,89 +105,132 @@ class Page:
         """A style or a script of the page."""
         found = asset(request.path_params["name"])
         if found is None:
-            return JSONResponse({"error": "there is no such file here"}, 404)
+            raise Refusal(ABSENT, 404)
         return Response(found[0], media_type=found[1])
 
+    async def open(self) -> None:
+        """Begins what answers."""
+        for who in {self.quick, self.slow}:
+            await who.open()
+
+    async def close(self) -> None:
+        """Ends what answers."""
+        if self.ahead is not None:
+            self.ahead.cancel()
+        for who in {self.quick, self.slow}:
+            await who.close()
+
     async def _asked(self, request: Request) -> State:
-        return state(artefacts.parse_json(await _body(request, MOST_BODY), "state"), self.given)
+        return state(await self._said(request, "state"), self.given)
 
-    async def _answered(
-        self, request: Request, kind: str, how: Callable[[State], Mapping[str, Any]], **same: Any
-    ) -> Response:
-        return await self._reply(kind, replace(await self._asked(request), **same), how)
+    async def _said(self, request: Request, what: str) -> Any:
+        """The JSON of a request; the language it names is that of a refusal."""
+        data = artefacts.parse_json(await _body(request, MOST_BODY, BODY_S), what)
+        request.state.lang = data.get("lang") if isinstance(data, dict) else None
+        return data
 
-    async def _reply(self, kind: str, asked: State, how: Callable[[State], Mapping[str, Any]]) -> Response:
+    async def _reply(self, kind: str, asked: Any, who: Answers) -> Response:
+        return self._json(await self._found(kind, asked, who))
+
+    async def _found(self, kind: str, asked: Any, who: Answers) -> bytes:
+        """What was answered before, or is being answered, or is now."""
         body = self.kept.get(kind, asked)
-        if body is None:
-            body = await self._threaded(lambda: _bytes(how(asked)))
-            self.kept.put(kind, asked, body)
-        return Response(body, media_type="application/json")
+        if body is not None:
+            return body
+        task = self.coming.get((kind, asked))
+        if task is None:
+            task = self.coming[kind, asked] = asyncio.create_task(self._made(kind, asked, who))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(task)
 
-    async def _threaded(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self.pool, work)
+    async def _made(self, kind: str, asked: Any, who: Answers) -> bytes:
+        try:
+            body = await who.ask(kind, asked)
+            self.kept.put(kind, asked, body)
+            return body
+        finally:
+            del self.coming[kind, asked]
+
+    def _json(self, body: bytes) -> Response:
+        return Response(named(body, self.given), media_type="application/json")
 
     async def _make_ready(self, asked: State) -> None:
         """The answers at the batches that a drag would come by, the nearest first, while nobody asks."""
         await asyncio.sleep(RESTED_S)
         for batch in sorted(BATCHES, key=lambda batch: abs(math.log(batch / asked.batch))):
+            if not self.quick.idle:
+                return
             with contextlib.suppress(RooflensError):
-                await self._reply("state", replace(asked, batch=batch), answer)
-            await asyncio.sleep(0)
-
-    async def _apart(self, work: Callable[[], Any]) -> dict[str, Any]:
-        """The answer of a child process. Raises RooflensError when too many wait for one."""
-        if self.waiting >= WAITING:
-            raise RooflensError(BUSY)
-        self.waiting += 1
-        try:
-            async with self.apart:
-                found: dict[str, Any] = await work()
-                return found
-        finally:
-            self.waiting -= 1
+                await self._found("state", replace(asked, batch=batch), self.quick)
 
 
 def _bytes(found: Mapping[str, Any]) -> bytes:
     return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-async def _body(request: Request, most: int) -> bytes:
-    """The body of a request. Raises RooflensError for one that is larger, before it is all here."""
+async def _body(request: Request, most: int, seconds: float) -> bytes:
+    """The body of a request. Raises Refusal for one that is larger, before it is all here, or comes too slowly."""
+    said = request.headers.get("content-length", "")
+    if said.isdecimal() and len(said) < 20 and int(said) > most:
+        raise Refusal(TOO_LARGE.format(most=most), 413)
     found = bytearray()
-    async for piece in request.stream():
-        found += piece
-        if len(found) > most:
-            raise RooflensError(
-                f"it has more than {most} bytes, which is the most that is taken here; use the command line"
-            )
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in request.stream():
+                found += piece
+                if len(found) > most:
+                    raise Refusal(TOO_LARGE.format(most=most), 413)
+    except TimeoutError:
+        raise Refusal(TOO_SLOW.format(seconds=seconds), 408) from None
     return bytes(found)
 
 
-async def _said(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 422)
+def _lang(request: Request) -> str:
+    return language(getattr(request.state, "lang", None), request.headers.get("accept-language", ""))
 
 
-async def _broken(_: Request, error: Exception) -> Response:
-    return JSONResponse(
-        {"error": f"this could not be answered ({type(error).__name__}); that is a fault of rooflens"}, 500
-    )
+async def _refused(request: Request, error: Exception) -> Response:
+    return reply(error, _lang(request))
+
+
+async def _elsewhere(request: Request, error: Exception) -> Response:
+    """Another address or another method: what Starlette refuses, as a sentence."""
+    if not isinstance(error, HTTPException):
+        raise error
+    allowed = (error.headers or {}).get("Allow", "")
+    why = ANOTHER_METHOD.format(allowed=allowed) if error.status_code == 405 else ABSENT
+    return reply(RooflensError(why), _lang(request), error.status_code, error.headers)
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    return reply(RooflensError(BROKEN.format(fault=type(error).__name__)), _lang(request), 500)
 
 
 async def _gone(_: Request, __: Exception) -> Response:
     return Response(status_code=499)
 
 
-def app(first: State, given: frozenset[str] = frozenset(), hosts: frozenset[str] | None = None) -> Guard:
-    """The whole application. hosts: the names it is called by; None: any, where it listens beyond this machine."""
-    page = Page(first, given)
+def app(
+    first: State,
+    given: Given = NOBODY,
+    names: frozenset[str] = LOOPBACK,
+    quick: Callable[[], Answers] = Here,
+    slow: Callable[[], Answers] | None = None,
+) -> Guard:
+    """The whole application. names: those it is called by beside numbers; quick, slow: make who answers."""
+    page = Page(first, given, one := quick(), one if slow is None else slow())
     asked = {"state": page.state, "batching": page.batching, "ceilings": page.ceilings, "levers": page.levers,
              "claim": page.claim, "file": page.file}  # fmt: skip
     routes = [Route("/", page.root), Route("/start", page.start), Route("/static/{name}", page.static)]
     routes += [Route(f"/api/{name}", answers, methods=["POST"]) for name, answers in asked.items()]
-    handlers: Any = {RooflensError: _said, ClientDisconnect: _gone, Exception: _broken}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts)
+    handlers: Any = {
+        RooflensError: _refused, HTTPException: _elsewhere, ClientDisconnect: _gone, Exception: _broken,
+    }  # fmt: skip
 
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await page.open()
+        yield
+        await page.close()
 
-def opening(data: Mapping[str, Any], given: frozenset[str]) -> State:
-    """The state that a command line opens the page with. Raises RooflensError for names that nothing matches."""
-    return settled(decode(State, data, "state"), given)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), names)

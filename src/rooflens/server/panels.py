@@ -13,9 +13,20 @@ from rooflens.claims.record import Case, Claim
 from rooflens.errors import RooflensError
 from rooflens.present.retold import retold
 from rooflens.present.words import LANGUAGES, book, known, say
-from rooflens.records import checked, decode, encode, record
+from rooflens.records import checked, decode, encode, record, replace
 from rooflens.server import memory
-from rooflens.server.state import BATCHES, MOST_TEXT, PLAIN_ENGINES, SCHEMA, Lang, State, known_machine, measured
+from rooflens.server.hiding import Given
+from rooflens.server.state import (
+    BATCHES,
+    MOST_TEXT,
+    NOBODY,
+    PLAIN_ENGINES,
+    SCHEMA,
+    Lang,
+    State,
+    known_machine,
+    measured,
+)
 from rooflens.units import show
 
 STORED = ("bf16", "fp16", "fp8", "int8", "nvfp4", "mxfp4", "int4", "q8_0", "q6_k", "q5_k", "q4_k", "q3_k")
@@ -43,22 +54,27 @@ class Said:
                 raise RooflensError(f"a claim names its machines and figures in 1 to {MOST_TEXT} characters")
 
 
-def judged(data: object, given: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """A claim, taken apart as `rooflens claim` does. Raises RooflensError for a name or half a question."""
+def said(data: object, given: Given = NOBODY) -> Said:
+    """A question about a claim, its machines by names that open no file but a given one. Raises RooflensError."""
     asked = decode(Said, data, "claim")
-    first, second = _roof(asked.first, given), None if asked.second is None else _roof(asked.second, given)
-    found = claim(first, second, times=asked.times, says=asked.says)
+    second = None if asked.second is None else _roof(asked.second, given)
+    return replace(asked, first=_roof(asked.first, given), second=second)
+
+
+def judged(asked: Said) -> dict[str, Any]:
+    """A claim, taken apart as `rooflens claim` does. Raises RooflensError for half a question."""
+    found = claim(asked.first, asked.second, times=asked.times, says=asked.says)
     lang = asked.lang
     condition = f" {retold(found.condition, lang)}" if found.condition else ""
     verdict = say("claim.verdict", lang, verdict=say(f"claim.verdict.{found.verdict}", lang) + condition)
-    said = [retold(text, lang) for text in (*found.why, *found.notes)]
+    told = [retold(text, lang) for text in (*found.why, *found.notes)]
     return {
         "claim": encode(found), "title": say("claim.claim", lang, text=retold(found.claim, lang)), "verdict": verdict,
-        "true": found.verdict == "true", "said": said, "table": _cases(found, lang),
+        "true": found.verdict == "true", "said": told, "table": _cases(found, lang),
     }  # fmt: skip
 
 
-def _roof(text: str, given: frozenset[str]) -> str:
+def _roof(text: str, given: Given) -> str:
     """A machine, or a roof of one as ID:bf16, by names that open no file."""
     name, colon, roof = text.rpartition(":")
     if not colon or text.startswith("measured:"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from functools import partial
 
 from rooflens.errors import RooflensError
+from rooflens.server.hiding import Given
 from rooflens.server.state import State
 
 BACKLOG = 512
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+QUICK_S, LEVERS_S = 20.0, 60.0  # the most that one question may take
 
 
 def ready() -> None:
@@ -54,14 +56,20 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def listen(first: State, given: frozenset[str], made: socket.socket, host: str) -> None:
-    """Answers until it is interrupted."""
+def listen(first: State, given: Given, made: socket.socket, names: frozenset[str]) -> None:
+    """Answers until it is interrupted. names: those that it may be called by, beside addresses in numbers."""
     import uvicorn
 
     from rooflens.server.app import app
+    from rooflens.server.guard import LOOPBACK
+    from rooflens.server.wire import Connection
+    from rooflens.server.workers import NICE, Processes, processes
 
-    named = LOOPBACK | {host} if is_loopback(host) else None
+    many, few = processes()
+    page = app(
+        first, given, LOOPBACK | names, partial(Processes, many, QUICK_S), partial(Processes, few, LEVERS_S, nice=NICE)
+    )
     config = uvicorn.Config(
-        app(first, given, named), backlog=BACKLOG, log_level="warning", access_log=False, server_header=False
+        page, backlog=BACKLOG, log_level="error", access_log=False, server_header=False, http=Connection, ws="none"
     )
     uvicorn.Server(config).run(sockets=[made])

@@ -8,8 +8,10 @@ from rooflens import artefacts, catalogue, models
 from rooflens.catalogue.engines import engines
 from rooflens.errors import RooflensError, Unknown
 from rooflens.records import checked, decode, record, replace
+from rooflens.server.hiding import Given
 from rooflens.workload import Phase
 
+NOBODY: Given = {}
 SCHEMA = "rooflens/page/1"
 Lang = Literal["en", "es", "vi"]
 LANGS: tuple[Lang, ...] = ("en", "es", "vi")
@@ -68,15 +70,15 @@ def _said(name: str, text: str | None) -> None:
         raise RooflensError(f"{name} must have 1 to {MOST_TEXT} characters; name one, or leave it out")
 
 
-def state(data: object, given: frozenset[str] = frozenset()) -> State:
-    """A request as a state whose names are known. given: machines that the person who started the page named.
+def state(data: object, given: Given = NOBODY) -> State:
+    """A request as a state whose names are known. given: machines that the person who started the page named by files.
 
     Raises RooflensError, listing every fault of its shape, or the nearest names.
     """
     return settled(decode(State, data, "state"), given)
 
 
-def settled(asked: State, given: frozenset[str] = frozenset()) -> State:
+def settled(asked: State, given: Given = NOBODY) -> State:
     """The same with names as the catalogue writes them; no name of a state opens a file that nobody gave."""
     machines = tuple(known_machine(name, given) for name in asked.machines)
     twice = next((name for name in machines if machines.count(name) > 1), None)
@@ -89,11 +91,11 @@ def settled(asked: State, given: frozenset[str] = frozenset()) -> State:
     return replace(asked, machines=machines)
 
 
-def known_machine(text: str, given: frozenset[str] = frozenset()) -> str:
-    """A machine of the catalogue by its id, a measured one, `here` or one that was given; its own figures behind it."""
+def known_machine(text: str, given: Given = NOBODY) -> str:
+    """A machine of the catalogue by its id, a measured one, `here` or a given one's file; its figures behind it."""
     name, *own = (part.strip() for part in text.split(","))
     if name in given or name == "here" or name in measured():
-        return ",".join([name, *own])
+        return ",".join([given.get(name, name), *own])
     if name.startswith(artefacts.MEASURED):
         raise Unknown("measured machine", name, measured())
     return ",".join([catalogue.accelerator(name).id, *own])
