@@ -1,0 +1,177 @@
+"""A folder of a fleet, read: one file a node, each a profile, a node that did not answer, or a sentence."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rooflens import artefacts
+from rooflens.errors import BadFile, RooflensError
+from rooflens.health.judged import chips_of, judged
+from rooflens.health.record import Finding
+from rooflens.measure.loop import window
+from rooflens.peers.record import Figure, Key
+from rooflens.records import decode, field, record
+from rooflens.roofline.absent import SCHEMA as ABSENT
+from rooflens.roofline.absent import Absent
+from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.node import Node
+from rooflens.roofline.profile import METHOD, SCHEMA, Device, Profile
+
+OURS = "rooflens/fleet"  # reports, baselines and plans may lie in the same folder
+UNUSED = ("gemms", "attention", "across")  # a report sets ceilings side by side, and these are most of a file
+WORTH_MORE = 24 << 20  # bytes from which on several processes read
+PAIR = re.compile(r"(\d+)([-+])(\d+)$")
+_NEWER = "is newer than this rooflens reads"
+
+
+@record
+class NodeFile:
+    """One node. state: "measured", or why there is nothing of it, with `why` as a sentence.
+
+    findings: what its own tools say, judged. distrust: what the driver said of each device, by NODE/DEVICE; numbers:
+    the device's number in the tools' words.
+    """
+
+    node: str
+    state: str
+    why: str | None = None
+    attempts: int | None = None
+    started: str | None = None
+    keys: Mapping[str, Key] = field(default_factory=dict)
+    figures: tuple[Figure, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    distrust: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def gathered(folder: Path) -> tuple[NodeFile, ...]:
+    """Every node of the folder by name. Raises RooflensError where there is no folder, or nothing of a node in it."""
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "is not there"
+        raise RooflensError(f"{folder} {what}; name the folder that holds one JSON file a node")
+    paths = sorted(path for path in folder.glob("*.json") if not path.name.startswith("."))
+    found = [one for one in _read(paths) if one is not None]
+    answered = {one.node for one in found if one.state == "measured"}
+    kept = [one for one in found if one.state == "measured" or one.node not in answered]
+    if not kept:
+        raise RooflensError(f"{folder} holds no file of a node; write them with rooflens measure -o {folder}/NODE.json")
+    return tuple({one.node: one for one in kept}.values())
+
+
+def _read(paths: Sequence[Path]) -> Iterator[NodeFile | None]:
+    """By several processes where there is much to read and more than one processor."""
+    size = sum(path.stat().st_size for path in paths if path.is_file())
+    workers = min(len(os.sched_getaffinity(0)), size // WORTH_MORE) if hasattr(os, "sched_getaffinity") else 1
+    if workers < 2:
+        yield from map(node_file, paths)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(node_file, paths, chunksize=max(1, len(paths) // (8 * workers)))
+
+
+def node_file(path: Path) -> NodeFile | None:
+    """One file as a node; what cannot be read is a node with a sentence. None: another file of a fleet."""
+    node = path.name.removesuffix(".json").removesuffix(".absent")
+    try:
+        data = artefacts.read_json(path)
+        said = str(data.get("schema", "")) if isinstance(data, dict) else ""
+        if said.startswith(OURS):
+            return None
+        if said.startswith(ABSENT.rpartition("/")[0]):
+            absent = decode(Absent, data, path.name, ABSENT)
+            return NodeFile(absent.node, absent.state, absent.why, absent.attempts)
+        return measured(node, decode(Profile, _slim(data), path.name, SCHEMA))
+    except BadFile as error:
+        return NodeFile(node, "newer" if _NEWER in str(error) else "unreadable", str(error))
+    except RooflensError as error:
+        return NodeFile(node, "unreadable", str(error))
+
+
+def _slim(data: Any) -> Any:
+    """The same without what no report looks at."""
+    if not isinstance(data, dict):
+        return data
+    kept = {name: value for name, value in data.items() if name not in UNUSED}
+    if isinstance(kept.get("together"), dict):
+        kept["together"] = {name: _slim(one) for name, one in kept["together"].items()}
+    return kept
+
+
+def measured(node: str, profile: Profile) -> NodeFile:
+    """A node's figures and what its tools say."""
+    if profile.method != METHOD:
+        why = f"it was measured by method {profile.method} and this rooflens compares method {METHOD}; measure it again"
+        return NodeFile(node, "other method", why, started=profile.started)
+    devices = {f"{node}/{name}": one for name, one in profile.together.items()} or {node: profile}
+    keys = {of: key_of(one.device) for of, one in devices.items()}
+    own = (_own(c, of, node, keys[of].text) for of, one in devices.items() for c in one.ceilings if _own_kind(c))
+    whole = next(iter(keys.values())).text
+    pairs = (_pair(c, node, whole) for c in profile.ceilings if not _own_kind(c))
+    found = profile.node or Node()
+    return NodeFile(
+        node,
+        "measured",
+        started=profile.started,
+        keys=keys,
+        figures=(*(one for one in own if one), *(one for one in pairs if one), *_collectives(profile, node, whole)),
+        findings=judged(found, chips_of(found), None) if profile.node else (),
+        distrust={of: one.device.distrust for of, one in devices.items() if one.device.distrust},
+        numbers={of: _number(of) for of in devices},
+        notes=tuple(_notes(profile)),
+    )
+
+
+def key_of(device: Device) -> Key:
+    """What a device must share with those that it is set beside."""
+    library = (device.blas, device.blas_version, device.blas_kernel, device.runtime)
+    return Key(device.title, device.driver or "", " ".join(filter(None, library)))
+
+
+def _notes(profile: Profile) -> Iterator[str]:
+    if not profile.complete:
+        yield "time ran out before all was measured"
+    for said in profile.notes:
+        if said.startswith("simulated:"):
+            yield said
+
+
+def _number(of: str) -> int:
+    last = of.rpartition(":")[2]
+    return int(last) if last.isdigit() else 0
+
+
+def _own_kind(ceiling: Ceiling) -> bool:
+    """Whether it is of a device alone, not of a pair."""
+    return not (ceiling.kind == "link" and PAIR.search(ceiling.id))
+
+
+def _own(c: Ceiling, of: str, node: str, key: str) -> Figure | None:
+    if c.origin != "measured" or c.kind == "power" or c.value <= 0:
+        return None
+    samples = c.samples[-window(c.samples) :] if c.mode == "sustained" else c.samples
+    return Figure(c.id, of, node, key, c.value, c.unit, "device", samples, c.trusted, c.why_not, c.clock_hz, c.power_w,
+                  c.throttle)  # fmt: skip
+
+
+def _pair(c: Ceiling, node: str, key: str) -> Figure | None:
+    """A copy between two devices, equal to that of the same two in other nodes, whatever link carries it."""
+    if c.origin != "measured" or c.value <= 0:
+        return None
+    between = c.id.rpartition("/")[2]
+    return Figure(f"link/{between}", f"{node}/{between}", node, key, c.value, c.unit, "pair", c.samples, c.trusted,
+                  c.why_not, c.clock_hz, c.power_w, c.level)  # fmt: skip
+
+
+def _collectives(profile: Profile, node: str, key: str) -> Iterator[Figure]:
+    for one in profile.collectives:
+        id = f"{one.operation}/{one.devices}/{one.bytes:g}B/{one.dtype}/{one.launcher}"
+        yield Figure(id, f"{node}/{one.operation}", node, key, one.time_s, "s", "node", one.samples_s, one.trusted,
+                     one.why_not)  # fmt: skip
