@@ -1,0 +1,90 @@
+"""An answer read, compared, and traced to the mistake that gives just this number."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from rooflens.errors import RooflensError
+from rooflens.practice.record import TOLERANCE, Judged, Question
+from rooflens.units import parse, percent, show, show_binary
+
+_PLAIN = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%|[^\W\d]*|×)\s*")
+_SAME = 1e-3  # numbers this near are one number
+# unit -> what a right answer is multiplied by, by the name of the confusion
+_UNITS: dict[str, tuple[tuple[str, float], ...]] = {
+    "B": (
+        *((f"gib_as_gb.{p}", 1000.0**n / 1024.0**n) for n, p in enumerate("kMGT", 1)),
+        *((f"gb_as_gib.{p}", 1024.0**n / 1000.0**n) for n, p in enumerate("kMGT", 1)),
+        ("eight_large", 8.0), ("eight_small", 0.125),
+    ),
+    "B/s": (("eight_large", 8.0), ("eight_small", 0.125)),
+    "ratio": (("percent", 100.0),),
+}  # fmt: skip
+_PREFIXES = (("prefix_large", 1e3), ("prefix_small", 1e-3))
+PLAIN = ("ratio", "times", "count")  # units that units.parse does not know
+
+
+def judge(question: Question, text: str) -> Judged:
+    """The answer against the right one. Raises RooflensError for a text that is no answer of this unit."""
+    right, value = question.drawn.answer, read(text, question.problem.unit)
+    off = value / right - 1
+    if abs(off) <= TOLERANCE:
+        return Judged(text, value, right=True, off=off)
+    return Judged(text, value, right=False, off=off, missed=tuple(_missed(question, value)))
+
+
+def read(text: str, unit: str) -> float:
+    """`12.5 FLOP/byte`, `65 %`, `4x` or `222` in SI. Raises RooflensError, as units.parse does."""
+    if unit not in PLAIN:
+        return parse(text, unit)
+    match = _PLAIN.fullmatch(text)
+    if not match:
+        example = {"ratio": "65 %", "times": "4x", "count": "222"}[unit]
+        raise RooflensError(f"{text!r} is not a plain number; write it like {example!r}")
+    value = float(match[1].replace("_", "").replace(",", ""))
+    if match[2] == "%" and unit != "ratio":
+        raise RooflensError(f"{text!r}: what is asked for is a number, not a share of a hundred")
+    value = value / 100 if match[2] == "%" else value
+    if not math.isfinite(value) or value < 0:
+        raise RooflensError(f"{text!r} is not a finite number that is at least 0")
+    return value
+
+
+def written(value: float, unit: str) -> str:
+    """A number as it would be answered; bytes in both countings."""
+    if unit == "ratio":
+        return percent(value)
+    if unit in PLAIN:
+        return f"{value:.4g}x" if unit == "times" else f"{value:.4g}"
+    return f"{show(value, unit)} = {show_binary(value)}" if unit == "B" and value >= 1024 else show(value, unit)
+
+
+def apart(missed: Mapping[str, float], right: float) -> dict[str, float]:
+    """The mistakes whose number an answer that is right within the tolerance cannot have."""
+    return {name: value for name, value in missed.items() if value > 0 and abs(value / right - 1) > 2 * TOLERANCE}
+
+
+def mistakes(question: Question) -> dict[str, float]:
+    """Every mistake that is looked for in an answer to this question, with its number."""
+    unit, right, own = question.problem.unit, question.drawn.answer, dict(question.drawn.missed)
+    confused = (*_UNITS.get(unit, ()), *(_PREFIXES if unit not in PLAIN else ()))
+    near = _prefix(right)
+    for name, times in confused:
+        kind, _, prefix = name.partition(".")
+        if not prefix or prefix == near:
+            own[kind] = right * times
+    return own
+
+
+def _missed(question: Question, value: float) -> Iterator[str]:
+    """The nearest mistake within the tolerance, and those that give the same number."""
+    every = {name: abs(value / number - 1) for name, number in mistakes(question).items()}
+    near = sorted((off, name) for name, off in every.items() if off <= TOLERANCE)
+    yield from (name for off, name in near if off <= near[0][0] + _SAME)
+
+
+def _prefix(size_bytes: float) -> str:
+    """The prefix that such an amount of bytes is written with."""
+    return next((p for p, least in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)) if size_bytes >= least), "")
