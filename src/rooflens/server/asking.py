@@ -20,6 +20,7 @@ from rooflens.prediction.record import Constant, Prediction
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.server.state import State, step
+from rooflens.server.state import served as said
 from rooflens.workload import Phase
 
 MOST = 256
@@ -48,7 +49,7 @@ def placed(model: str, asked: State, name: str) -> Answer:
 def served(model: str, asked: State) -> tuple[Deployment, Reserve, Estimator | None]:
     """What is served on the first machine, what its engine sets aside, and what estimates it."""
     name = asked.machines[0]
-    load, question, there = parted(machine(name), model, {**step(asked), "engine": asked.engine})
+    load, question, there = parted(machine(name), model, said(asked))
     now = deployment(question, load, there)
     key = (name, asked.engine, now.devices > 1, asked.pp > 1)  # nothing else of a state chooses what estimates it
     if key not in _ESTIMATORS:
@@ -63,7 +64,9 @@ def predict(model: str, asked: State) -> Prediction:
     """What `predict` answers on the first machine."""
     now, own, expected = served(model, asked)
     now = sharing(now, _of_its_line(now, asked))
-    return foretell(now, own, None if expected is None else _Once(expected), None, _other(asked.machines[0]))
+    return foretell(
+        now, own, None if expected is None else _Once(expected), asked.measured_tokens_per_s, _other(asked.machines[0])
+    )
 
 
 def _of_its_line(now: Deployment, asked: State) -> Deployment:

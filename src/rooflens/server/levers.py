@@ -1,19 +1,24 @@
-"""Levers as the page shows them: ranked, and each with the state that pulling it makes, where a state can say it."""
+"""Levers as the page shows them: ranked, and each with the state that pulling it makes, where a state can say it.
+
+change: the fields that pulling it sets; set: the same, where links of the page say all of them. No state says that
+weights are pruned (2:4 sparsity): that is another model.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
-from rooflens.api.serving import advise
+from rooflens.api.serving import DRAFTED, advise
 from rooflens.catalogue import accelerators
-from rooflens.levers.advice import Lever
+from rooflens.levers.advice import Advice, Lever
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say
-from rooflens.records import encode
+from rooflens.records import encode, replace
 from rooflens.roofline.machines import from_accelerator
 from rooflens.server import memory
-from rooflens.server.state import State, step
+from rooflens.server.state import LINKED, State, served
 from rooflens.units import show
 
 HEADS = ("lever", "gain_floor", "gain_estimate", "stops_at", "memory", "flag")
@@ -26,12 +31,13 @@ _SAID = (
     (re.compile(r"expert parallelism (\d+)"), "ep"),
     (re.compile(r"pipeline of (\d+) stages"), "pp"),
 )
+_DRAFTS = re.compile(r"speculative decoding, (\d+) drafts")
+_CHOSEN = {"flash attention": {"attention": "flash"}, "CUDA graphs": {"engine": "graph"}}
 
 
 def levers(asked: State) -> dict[str, Any]:
     """What `advise` answers, as it is and as a table. Takes seconds: every change is priced at many loads."""
-    with memory.model(asked.model, asked.config) as model:
-        found = advise(model, asked.machines[0], engine=asked.engine, **step(asked))
+    found = _advice(replace(asked, lang="en"))
     tried = [lever for lever in found.levers if lever.why_not is None]
     others = [lever for lever in found.levers if lever.why_not is not None]
     return {
@@ -42,6 +48,13 @@ def levers(asked: State) -> dict[str, Any]:
         "cannot": [[retold(one.name, asked.lang), retold(one.why_not or "", asked.lang)] for one in others],
         "foot": say("advise.foot", asked.lang),
     }
+
+
+@lru_cache(64)
+def _advice(asked: State) -> Advice:
+    """The same in every language."""
+    with memory.model(asked.model, asked.config) as model:
+        return advise(model, asked.machines[0], **served(asked))
 
 
 def _row(lever: Lever, asked: State) -> dict[str, Any]:
@@ -57,7 +70,9 @@ def _row(lever: Lever, asked: State) -> dict[str, Any]:
         lever.engine_flag or "-",
     ]
     note = retold(lever.note, lang) if lever.note else ""
-    return {"cells": cells, "note": note, "set": pulled(lever.name, asked)}
+    change = pulled(lever.name, asked)
+    said = change if change is not None and change.keys() <= set(LINKED) else None
+    return {"cells": cells, "note": note, "set": said, "change": change, "applies": change is not None}
 
 
 def _times(gain: float | None) -> str:
@@ -66,6 +81,11 @@ def _times(gain: float | None) -> str:
 
 def pulled(name: str, asked: State) -> dict[str, Any] | None:
     """The fields of the state that pulling this lever changes; None where no field of a state says it."""
+    drafts = _DRAFTS.match(name)
+    if drafts:
+        return {"tokens": int(drafts[1]) + 1, "acceptance": DRAFTED}
+    if name in _CHOSEN:
+        return dict(_CHOSEN[name])
     for pattern, changed in _SAID:
         found = pattern.fullmatch(name)
         if found and changed in ("weights", "kv", "math"):

@@ -19,6 +19,7 @@ from rooflens.records import replace
 from rooflens.server import asking, memory
 from rooflens.server.state import BATCHES, State
 from rooflens.units import percent, show
+from rooflens.workload import accepted
 
 RATIOS = ("mfu_of_measured", "mbu_of_measured", "mfu_of_datasheet", "mbu_of_datasheet")
 PARTS = ("weights", "kv", "activations", "runtime")
@@ -118,10 +119,10 @@ def _curve(asked: State) -> tuple[list[float], list[float]]:
     """Tokens/s of all sequences at each batch: at the floor, and as expected where an engine's constants say it."""
     with memory.model(asked.model, asked.config) as model:
         now, _, expects = asking.served(model, asked)
-    folded = bound(now)
+    folded, each = bound(now), float(accepted(now.tokens, now.acceptance))
     floors = [float(folded.floor_s(replace(now, batch=float(b)).step("decode"))) for b in BATCHES]
-    floor = [b / s for b, s in zip(BATCHES, floors, strict=True)]
-    return floor, [b / s for b, s in zip(BATCHES, _expected(expects, now), strict=False)]
+    floor = [each * b / s for b, s in zip(BATCHES, floors, strict=True)]
+    return floor, [each * b / s for b, s in zip(BATCHES, _expected(expects, now), strict=False)]
 
 
 def _expected(expects: Estimator | None, now: Deployment) -> list[float]:

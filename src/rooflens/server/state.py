@@ -7,9 +7,10 @@ from typing import Any, Literal
 from rooflens import artefacts, catalogue, models
 from rooflens.catalogue.engines import engines
 from rooflens.errors import RooflensError, Unknown
-from rooflens.records import checked, decode, record, replace
+from rooflens.operators.standard import AttentionForm
+from rooflens.records import checked, decode, fields, record, replace
 from rooflens.server.hiding import Given
-from rooflens.workload import Phase
+from rooflens.workload import MOST_SKEW, Mask, Phase
 
 NOBODY: Given = {}
 SCHEMA = "rooflens/page/1"
@@ -19,10 +20,25 @@ MOST_MACHINES = 4
 MOST_TEXT = 200
 MOST_CONFIG = 64 << 10
 LIMITS = {
-    "batch": 1 << 20, "context": 1 << 24, "tp": 1024, "pp": 1024, "ep": 4096, "microbatches": 4096,
+    "batch": 1 << 20, "context": 1 << 24, "tp": 1024, "pp": 1024, "ep": 4096, "microbatches": 4096, "dp": 4096,
+    "tokens": 64, "prompt": 1 << 24, "output": 1 << 24, "gpus_per_node": 4096, "block_tokens": 1 << 16,
+    "batched_tokens": 1 << 24,
 }  # fmt: skip
+SHARES = ("acceptance", "memory_fraction")
+AMOUNTS = {"runtime_bytes": 1e15, "graph_bytes": 1e15, "measured_tokens_per_s": 1e12}
 PLAIN_ENGINES = ("graph", "eager")
 BATCHES = tuple(sorted({n for i in range(13) for n in (1 << i, 3 << i) if n <= 4096}))  # what the slider stops at
+SAID_OF_A_STEP = (  # beside its sizes: what both `place` and `predict` are asked
+    "weights", "kv", "math", "tp", "pp", "ep", "dp", "microbatches", "tokens", "attention", "mask", "link",
+    "gpus_per_node", "routing_skew",
+)  # fmt: skip
+SAID_OF_A_SERVER = (  # what `predict` and `advise` are asked beside it
+    "engine", "acceptance", "memory_fraction", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes",
+)  # fmt: skip
+LINKED = (  # what the controls and the links of the page say so far; a link without the rest would be another question
+    "machines", "model", "config", "phase", "batch", "context", "weights", "kv", "math", "tp", "pp", "ep",
+    "microbatches", "engine", "lang",
+)  # fmt: skip
 
 
 @record
@@ -30,7 +46,9 @@ class State:
     """A model on one to four machines, at one load and in one precision. The first machine is the one predicted for.
 
     config: the text of a config.json, for a model that is not of the catalogue; `model` is then its name. context:
-    positions attended to; in prefill the prompt. None: the default that an answer states.
+    positions attended to, in prefill the prompt; where an output is said with its prompt, those two say it and the
+    decode step is the mean one. tokens, acceptance: drafts that a step verifies. The other fields are the options of
+    the same names. None: the default that an answer states.
     Raises RooflensError for what no answer could be of.
     """
 
@@ -49,20 +67,49 @@ class State:
     microbatches: int = 1
     engine: str | None = None
     lang: Lang = "en"
+    dp: int = 1
+    tokens: int = 1
+    acceptance: float | None = None
+    prompt: int | None = None
+    output: int | None = None
+    attention: AttentionForm = "flash"
+    mask: Mask = "causal"
+    link: Literal["nvlink", "pcie", "network"] | None = None
+    gpus_per_node: int | None = None
+    routing_skew: float = 0.0
+    memory_fraction: float | None = None
+    block_tokens: int | None = None
+    batched_tokens: int | None = None
+    runtime_bytes: float | None = None
+    graph_bytes: float | None = None
+    measured_tokens_per_s: float | None = None
 
     def __post_init__(self) -> None:
         checked(self)
         if not 1 <= len(self.machines) <= MOST_MACHINES:
             raise RooflensError(f"name one to {MOST_MACHINES} machines, not {len(self.machines)}")
-        for name, most in LIMITS.items():
-            if not 1 <= getattr(self, name) <= most:
-                raise RooflensError(f"{name} must be a whole number from 1 to {most}, not {getattr(self, name)}")
+        _within(self)
+        if (self.prompt is None) != (self.output is None):
+            raise RooflensError("prompt and output come together: say both, or the context alone")
         for name in ("model", "weights", "kv", "math", "engine"):
             _said(name, getattr(self, name))
         for machine in self.machines:
             _said("machine", machine)
         if self.config is not None and len(self.config.encode("utf-8", "replace")) > MOST_CONFIG:
             raise RooflensError(f"a config.json is read up to {MOST_CONFIG} bytes; this one is longer")
+
+
+def _within(asked: State) -> None:
+    """Raises RooflensError for a number that is none of its kind."""
+    for name, most in LIMITS.items():
+        if getattr(asked, name) is not None and not 1 <= getattr(asked, name) <= most:
+            raise RooflensError(f"{name} must be a whole number from 1 to {most}, not {getattr(asked, name)}")
+    for name in SHARES:
+        if getattr(asked, name) is not None and not 0 <= getattr(asked, name) <= 1:
+            raise RooflensError(f"{name} must lie between 0 and 1, not at {getattr(asked, name):g}")
+    for name, top in {**AMOUNTS, "routing_skew": MOST_SKEW}.items():
+        if getattr(asked, name) is not None and not 0 <= getattr(asked, name) <= top:
+            raise RooflensError(f"{name} must lie between 0 and {top:g}, not at {getattr(asked, name):g}")
 
 
 def _said(name: str, text: str | None) -> None:
@@ -107,11 +154,24 @@ def measured() -> tuple[str, ...]:
 
 
 def step(asked: State) -> dict[str, Any]:
-    """What `place` and `predict` are both asked, beside the phase."""
-    said = {name: getattr(asked, name) for name in ("weights", "kv", "math")}
-    how = {name: getattr(asked, name) for name in ("tp", "pp", "ep", "microbatches")}
-    chosen = {name: value for name, value in said.items() if value is not None}
-    return {"batch": float(asked.batch), "context": float(asked.context), **chosen, **how}
+    """What `place` and `predict` are both asked, beside the phase: what differs from their own defaults."""
+    return {**_sizes(asked), **_chosen(asked, SAID_OF_A_STEP)}
+
+
+def served(asked: State) -> dict[str, Any]:
+    """What `predict` and `advise` are asked."""
+    return {**step(asked), **_chosen(asked, SAID_OF_A_SERVER)}
+
+
+def _sizes(asked: State) -> dict[str, float]:
+    if asked.prompt is None or asked.output is None:
+        return {"batch": float(asked.batch), "context": float(asked.context)}
+    return {"batch": float(asked.batch), "prompt": float(asked.prompt), "output": float(asked.output)}
+
+
+def _chosen(asked: State, names: tuple[str, ...]) -> dict[str, Any]:
+    plain = {f.name: f.default for f in fields(State)}
+    return {name: getattr(asked, name) for name in names if getattr(asked, name) != plain[name]}
 
 
 def command(asked: State, verb: str) -> str:
@@ -122,11 +182,16 @@ def command(asked: State, verb: str) -> str:
     if verb == "ceilings":
         words[2] += f":{asked.weights}" if asked.weights else ""
         return join([*words, "--on", ",".join(asked.machines), *(["--math", asked.math] if asked.math else [])])
-    words += ["--on", asked.machines[0], "--batch", str(asked.batch), "--context", str(asked.context)]
-    words += ["--phase", asked.phase] if verb == "place" and asked.phase != "decode" else []
-    for name in ("weights", "kv", "math"):
-        words += [f"--{name}", getattr(asked, name)] if getattr(asked, name) else []
-    for name in ("tp", "pp", "ep", "microbatches"):
-        words += [f"--{name}", str(getattr(asked, name))] if getattr(asked, name) != 1 else []
-    words += ["--engine", asked.engine] if asked.engine and verb != "place" else []
+    said = step(asked) if verb == "place" else served(asked)
+    said |= {"phase": asked.phase} if verb == "place" and asked.phase != "decode" else {}
+    said |= _chosen(asked, ("measured_tokens_per_s",)) if verb == "predict" else {}
+    words += ["--on", asked.machines[0]]
+    for name, value in said.items():
+        words += [f"--{name.replace('_', '-')}", _written(name, value)]
     return join([*words, *(["--lang", asked.lang] if asked.lang != "en" else [])])
+
+
+def _written(name: str, value: object) -> str:
+    """A value as its option takes it."""
+    text = str(int(value)) if isinstance(value, float) and value == int(value) else str(value)
+    return f"{text} B" if name.endswith("_bytes") else text
