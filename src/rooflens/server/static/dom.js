@@ -22,7 +22,7 @@ function filled(made, attributes, children) {
 }
 
 export function put(home, ...children) {
-  home.replaceChildren(...children);
+  home.replaceChildren(...children.filter((child) => child !== null));
 }
 
 // Heads and rows of text as a table. second: makes the cell behind the name of a row; under: a line below the name.

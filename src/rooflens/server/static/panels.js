@@ -62,7 +62,7 @@ export function showFile(found) {
 
 export function showCommands(found, words, copy) {
   const rows = Object.values(found).map((line) =>
-    el("li", {}, el("code", {}, line), el("button", { type: "button", "aria-label": `${words("copy_command")}: ${line}`, onclick: () => copy(line) }, words("copy_command"))),
+    el("li", {}, el("code", {}, line), el("button", { type: "button", "aria-label": `${words("copy_command")}: ${line}`, onclick: () => copy(line) }, words("copy"))),
   );
   put(by("commands"), ...rows);
 }

@@ -1,8 +1,10 @@
 // The roofline: lines by their ends and points where they are, on log or linear axes. Nothing is computed but pixels.
-import { el, svg } from "./dom.js";
-import { around, crossing, joined, set, ticks } from "./scale.js";
+import { svg } from "./dom.js";
+import { Hint } from "./hint.js";
+import { Names } from "./names.js";
+import { around, joined, set, ticks, within } from "./scale.js";
 
-const MARGIN = { top: 14, right: 14, bottom: 44, left: 74 };
+const MARGIN = { top: 22, right: 12, bottom: 40, left: 72 };  // at letters of 12 pixels
 export const MARKS = [
   "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0", "M-5.5,-5.5h11v11h-11z", "M0,-7L6.6,5H-6.6z", "M0,-7.5L7.5,0L0,7.5L-7.5,0z",
 ];
@@ -12,8 +14,8 @@ export class Plot {
   constructor(home, words, pointed) {
     Object.assign(this, { home, words, pointed, linear: false, off: new Set(), foreign: [], held: null });
     this.root = svg("svg", { role: "group", tabindex: "0" });
-    this.tip = el("div", { class: "tip", hidden: "" });
-    home.replaceChildren(this.root, this.tip);
+    this.hint = new Hint(home, () => this.point(null));
+    home.replaceChildren(this.root, this.hint.tip);
     this.spots = new Map();
     this._layers();
     this._listen();
@@ -44,10 +46,14 @@ export class Plot {
     this.draw();
   }
 
-  toggle(label, on) {
-    if (on) this.off.delete(label);
-    else this.off.add(label);
+  toggle(line, on) {
+    if (on) this.off.delete(lineKey(line));
+    else this.off.add(lineKey(line));
     this.draw();
+  }
+
+  shows(line) {
+    return !this.off.has(lineKey(line));
   }
 
   zoom(factor, at = [0.5, 0.5]) {
@@ -68,14 +74,21 @@ export class Plot {
   draw() {
     const { width, height } = this.home.getBoundingClientRect();
     if (!this.held || !this.x || width < 50) return;
-    this.box = { left: MARGIN.left, top: MARGIN.top, right: width - MARGIN.right, bottom: height - MARGIN.bottom };
+    const look = getComputedStyle(this.home);
+    this.size = 0.8 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+    this.family = look.fontFamily;
+    const k = this.size / 12;
+    this.box = { left: k * MARGIN.left, top: k * MARGIN.top, right: width - MARGIN.right, bottom: height - k * MARGIN.bottom };
     this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.root.setAttribute("aria-label", `${this.held.title}. ${this.words("plot_help")}`);
     const { left: l, top, right, bottom } = this.box;
     set(this.cut.firstChild, { x: l, y: top, width: right - l, height: bottom - top });
     this._axes();
-    this._lines();
-    this._points();
+    const named = new Names([l, top, right, bottom], this.size, this.family, this.held.machines.length > 1 ? MARKS : []);
+    const lines = this._lines(named);
+    this._points(named, lines);
+    this.names.replaceChildren(...named.made);
+    this.home.dataset.named = `${lines.length - named.without}/${lines.length}`;
   }
 
   px(x) {
@@ -102,96 +115,81 @@ export class Plot {
   _axes() {
     const { left, top, right, bottom } = this.box;
     const made = [];
-    for (const [v, label] of ticks(this.x, this.linear, this.words.decades.x, (right - left) / 62)) {
+    const em = this.size;
+    for (const [v, label] of ticks(this.x, this.linear, this.words.decades.x, (right - left) / (5.2 * em))) {
       const at = left + ((v - this.x[0]) / (this.x[1] - this.x[0])) * (right - left);
       made.push(svg("line", { class: "grid", x1: at, x2: at, y1: top, y2: bottom }));
-      made.push(svg("text", { class: "tick", x: at, y: bottom + 16, "text-anchor": "middle" }, label));
+      made.push(svg("text", { class: "tick", x: at, y: bottom + 1.3 * em, "text-anchor": "middle" }, label));
     }
-    for (const [v, label] of ticks(this.y, this.linear, this.words.decades.y, (bottom - top) / 34)) {
+    for (const [v, label] of ticks(this.y, this.linear, this.words.decades.y, (bottom - top) / (2.8 * em))) {
       const at = bottom - ((v - this.y[0]) / (this.y[1] - this.y[0])) * (bottom - top);
       made.push(svg("line", { class: "grid", x1: left, x2: right, y1: at, y2: at }));
-      made.push(svg("text", { class: "tick", x: left - 6, y: at + 4, "text-anchor": "end" }, label));
+      made.push(svg("text", { class: "tick", x: left - 0.5 * em, y: at + 0.33 * em, "text-anchor": "end" }, label));
     }
     made.push(svg("rect", { class: "frame", x: left, y: top, width: right - left, height: bottom - top }));
     const middle = (left + right) / 2;
-    made.push(svg("text", { class: "tick", x: middle, y: bottom + 36, "text-anchor": "middle" }, this.words("axis_x")));
-    const up = `translate(${left + 14} ${top + 8}) rotate(-90)`;
-    made.push(svg("text", { class: "tick halo", transform: up, "text-anchor": "end" }, this.words("axis_y")));
+    made.push(svg("text", { class: "tick", x: middle, y: bottom + 2.9 * em, "text-anchor": "middle" }, this.words("axis_x")));
+    made.push(svg("text", { class: "tick", x: 2, y: top - 0.7 * em }, this.words("axis_y")));
     this.axes.replaceChildren(...made);
   }
 
-  _lines() {
-    const taken = [];
-    const [made, names] = [[], []];
-    for (const line of [...this.held.slopes, ...this.held.roofs]) {
-      if (this.off.has(line.label)) continue;
-      const [[x1, y1], [x2, y2]] = line.ends;
-      const ends = this._inside([this.px(x1), this.py(y1), this.px(x2), this.py(y2)]);
-      if (!ends) continue;
-      const kind = `roof m${line.machine}${line.solid ? "" : " dashed"}${line.weight !== undefined && line.weight < 2 ? " thin" : ""}`;
-      made.push(svg("line", { class: kind, x1: ends[0], y1: ends[1], x2: ends[2], y2: ends[3] }));
-      names.push(this._lineName(line, ends, taken));
-    }
-    this.taken = taken;
-    this.lines.replaceChildren(...made, ...names.filter(Boolean));
-  }
-
-  _lineName(line, [x1, y1, x2, y2], taken) {
-    const long = Math.hypot(x2 - x1, y2 - y1);
-    const wide = line.label.length * 6.1;
-    const flat = line.weight === undefined;
-    if (flat ? wide > this.box.right - this.box.left : long < wide * 0.7) return null;
-    const angle = flat ? 0 : (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
-    if (flat) {
-      const x = this.box.right - 6;
-      const box = [x - wide, y1 - 18, x, y1 - 2];
-      if (taken.some((other) => crossing(box, other))) return null;
-      taken.push(box);
-      return svg("text", { class: `halo f${line.machine}`, x, y: y1 - 5, "text-anchor": "end" }, line.label);
-    }
-    const share = Math.min(0.5, 30 / long);
-    const [x, y] = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
-    const key = [x - 7, y - 7, x + 7, y + 7];
-    if (taken.some((other) => crossing(key, other))) return null;
-    taken.push(key);
-    return svg("text", { class: `halo f${line.machine}`, transform: `translate(${x} ${y}) rotate(${angle}) translate(0 -6)` }, line.label);
-  }
-
-  // A line cut at the frame, so that its name stands where it is seen; null when it is all outside.
-  _inside([x1, y1, x2, y2]) {
+  // Lines where they are seen, and where each can be pointed at; their names come in the order of `_points`.
+  _lines(named) {
+    const [drawn, reach] = [[], []];
     const { left, top, right, bottom } = this.box;
-    let [from, to] = [0, 1];
-    for (const [p, q] of [[x1 - x2, x1 - left], [x2 - x1, right - x1], [y1 - y2, y1 - top], [y2 - y1, bottom - y1]]) {
-      if (p === 0) { if (q < 0) return null; continue; }
-      if (p < 0) from = Math.max(from, q / p);
-      else to = Math.min(to, q / p);
+    for (const line of [...this.held.slopes, ...this.held.roofs].filter((one) => this.shows(one))) {
+      const [[x1, y1], [x2, y2]] = line.ends;
+      const ends = within([this.px(x1), this.py(y1), this.px(x2), this.py(y2)], [left, top, right, bottom]);
+      if (!ends) continue;
+      const at = { x1: ends[0], y1: ends[1], x2: ends[2], y2: ends[3] };
+      const kind = `roof m${line.machine}${line.solid ? "" : " dashed"}${line.weight !== undefined && line.weight < 2 ? " thin" : ""}`;
+      drawn.push({ line, ends, node: svg("line", { class: kind, ...at }) });
+      const hit = svg("line", { class: "hit", ...at });
+      hit.addEventListener("pointerenter", (event) => this.hint.show(this._at(event), line.label, this._title(line)));
+      hit.addEventListener("pointerleave", () => this.hint.hide());
+      reach.push(hit);
+      named.lines.push(ends);
     }
-    if (from >= to) return null;
-    const [dx, dy] = [x2 - x1, y2 - y1];
-    return [x1 + from * dx, y1 + from * dy, x1 + to * dx, y1 + to * dy];
+    this.lines.replaceChildren(...drawn.map((one) => one.node), ...reach);
+    return drawn;
   }
 
-  _points() {
+  _at(event) {
+    const { left, top } = this.home.getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top];
+  }
+
+  // Points where they are. Names: of main memory, of roofs that points are under, of points, then of what is left.
+  _points(named, lines) {
     const seen = new Set();
-    const named = [];
+    const points = [];
     for (const spot of [...this.held.spots, ...this.foreign]) {
       const key = `${spot.machine ?? "file"} ${spot.name} ${spot.at ?? 0}`;
       if (seen.has(key)) continue;
       seen.add(key);
       const mark = this.spots.get(key) ?? this._mark(key, spot);
-      mark.spot = spot;
       const [x, y] = [this.px(spot.x), this.py(spot.y)];
-      mark.style.transform = `translate(${x}px, ${y}px)`;
-      mark.setAttribute("aria-label", said(spot, this.held.machines));
-      const cap = mark.querySelector(".cap");
-      cap.toggleAttribute("hidden", !spot.cap);
-      if (spot.cap) set(cap, { y1: this.py(spot.cap) - y, y2: this.py(spot.cap) - y });
-      if (spot.machine !== undefined) named.push(this._name(spot, x, y));
+      this._move(mark, spot, x, y);
+      named.keepOff([x - 6, y - 6, x + 6, y + 6]);
+      if (spot.machine !== undefined) points.push({ x, y, name: spot.name, machine: spot.machine });
     }
     for (const [key, mark] of this.spots) {
       if (!seen.has(key)) { mark.remove(); this.spots.delete(key); }
     }
-    this.names.replaceChildren(...named.filter(Boolean));
+    const used = new Set(this.held.spots.map((spot) => spot.dtype));
+    const first = ({ line }) => line.weight === 2 || line.dtypes?.some((dtype) => used.has(dtype));
+    for (const { line, ends } of lines.filter(first)) named.line(line, ends);
+    named.points(points);
+    for (const { line, ends } of lines.filter((one) => !first(one))) named.line(line, ends);
+  }
+
+  _move(mark, spot, x, y) {
+    mark.spot = spot;
+    mark.style.transform = `translate(${x}px, ${y}px)`;
+    mark.setAttribute("aria-label", said(spot, this.held.machines));
+    const cap = mark.querySelector(".cap");
+    cap.toggleAttribute("hidden", !spot.cap);
+    if (spot.cap) set(cap, { y1: this.py(spot.cap) - y, y2: this.py(spot.cap) - y });
   }
 
   _mark(key, spot) {
@@ -203,43 +201,24 @@ export class Plot {
       svg("line", { class: "cap", x1: -9, x2: 9 }),
     );
     for (const name of ["pointerenter", "focus"]) mark.addEventListener(name, () => this.point(mark));
-    for (const name of ["pointerleave", "blur"]) mark.addEventListener(name, () => this.point(null));
+    mark.addEventListener("pointerleave", () => this.hint.leave());
+    mark.addEventListener("blur", (event) => { if (!this.hint.holds(event.relatedTarget)) this.point(null); });
     this.points.append(mark);
     this.spots.set(key, mark);
     return mark;
   }
 
-  _name(spot, x, y) {
-    const wide = spot.name.length * 6.4;
-    const tries = [[10, 4, "start"], [-10, 4, "end"], [0, -11, "middle"], [0, 20, "middle"]];
-    for (const [dx, dy, anchor] of tries) {
-      const from = anchor === "start" ? x + dx : anchor === "end" ? x + dx - wide : x - wide / 2;
-      const box = [from, y + dy - 11, from + wide, y + dy + 3];
-      if (box[0] < this.box.left || box[2] > this.box.right || this.taken.some((other) => crossing(box, other))) continue;
-      this.taken.push(box, [x - 6, y - 6, x + 6, y + 6]);
-      return svg("text", { class: "halo", x: x + dx, y: y + dy, "text-anchor": anchor }, spot.name);
-    }
-    return null;
-  }
-
   point(mark) {
+    this.pointing = mark;
     for (const other of this.spots.values()) other.classList.toggle("here", other === mark);
     this.pointed(mark && mark.spot.machine === 0 ? mark.spot.name : null);
-    this.tip.hidden = !mark;
-    if (!mark) return;
+    if (!mark) { this.hint.hide(); return; }
     const { spot } = mark;
-    const rows = (spot.row ?? []).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
-    const machine = spot.machine === undefined ? "" : this.held.machines[spot.machine].title;
-    this.tip.replaceChildren(el("strong", {}, spot.label), el("div", {}, machine), el("dl", {}, ...rows));
-    const { width, height } = this.home.getBoundingClientRect();
-    const [x, y] = [this.px(spot.x), this.py(spot.y)];
-    const [w, h] = [this.tip.offsetWidth, this.tip.offsetHeight];
-    const level = Math.max(0, Math.min(y - h / 2, height - h));
-    const across = Math.max(0, Math.min(x - w / 2, width - w));
-    const free = [[x + 16, level], [x - w - 16, level], [across, y - h - 16], [across, y + 16]];
-    const [left, top] = free.find(([l, t]) => l >= 0 && t >= 0 && l + w <= width && t + h <= height) ?? [across, y + 16];
-    this.tip.style.left = `${left}px`;
-    this.tip.style.top = `${top}px`;
+    this.hint.show([this.px(spot.x), this.py(spot.y)], spot.label, this._title(spot), spot.row, this.held.sources);
+  }
+
+  _title({ machine }) {
+    return machine === undefined ? "" : this.held.machines[machine].title;
   }
 
   _listen() {
@@ -274,10 +253,16 @@ export class Plot {
       else if (event.key === "-") this.zoom(1.25);
       else if (event.key === "0") { this.fit(); this.draw(); }
       else if (event.key === "Escape") this.point(null);
+      else if (event.key === "Enter" && this.pointing) this.hint.enter();
       else return;
       event.preventDefault();
     });
+    this.hint.tip.addEventListener("keydown", (event) => { if (event.key === "Escape") this.pointing?.focus(); });
   }
+}
+
+function lineKey(line) {
+  return `${line.machine} ${line.label}`;
 }
 
 function said(spot, machines) {

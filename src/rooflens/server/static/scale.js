@@ -31,3 +31,16 @@ export function ticks([low, high], linear, decades, most) {
   for (let v = Math.ceil(low / step) * step; v <= high; v += step) found.push([v, v === 0 ? "0" : v.toPrecision(2).replace("e+", "e")]);
   return found;
 }
+
+// A line cut at a frame, as [x1, y1, x2, y2]; null when it is all outside.
+export function within([x1, y1, x2, y2], [left, top, right, bottom]) {
+  let [from, to] = [0, 1];
+  for (const [p, q] of [[x1 - x2, x1 - left], [x2 - x1, right - x1], [y1 - y2, y1 - top], [y2 - y1, bottom - y1]]) {
+    if (p === 0) { if (q < 0) return null; continue; }
+    if (p < 0) from = Math.max(from, q / p);
+    else to = Math.min(to, q / p);
+  }
+  if (from >= to) return null;
+  const [dx, dy] = [x2 - x1, y2 - y1];
+  return [x1 + from * dx, y1 + from * dy, x1 + to * dx, y1 + to * dy];
+}
