@@ -1,0 +1,57 @@
+"""The columns of a sweep: what each is called, what it holds, and what of a prediction it repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from rooflens.records import record
+
+Kind = Literal["name", "count", "size", "position", "figure", "rounded", "truth"]
+"""name: text from a dictionary. count: up to 32,767. size: whole, 64 bit. position: a double, halves occur.
+figure: a double with the digits of `predict`. rounded: the same as a float of 32 bit. truth: true or false."""
+
+
+@record
+class Column:
+    """One column. of: where `predict --json` has it; several loads share a figure that depends on the load alone."""
+
+    kind: Kind
+    of: str
+    about: str
+    by_load: bool = False
+
+
+NAMED: Mapping[str, Column] = {
+    "model": Column("name", "model", "as the grid names it"),
+    "machine": Column("name", "machine", "as the grid names it"),
+    "engine": Column("name", "engine", "`own`: none was named"),
+    "weights": Column("name", "conventions.precision", "format of the weights"),
+    "kv": Column("name", "conventions.precision", "format of the KV cache"),
+    "math": Column("name", "conventions.precision", "format of the linear products' arithmetic"),
+    "tp": Column("count", "step.tp", "devices that share each layer"),
+    "pp": Column("count", "step.pp", "stages that share the layers"),
+    "ep": Column("count", "step.ep", "devices that share the experts"),
+    "dp": Column("count", "step.dp", "replicas that share the batch"),
+    "batch": Column("size", "step.batch", "sequences at once, over all replicas"),
+    "prompt": Column("size", "step.prompt", "tokens of a prompt", by_load=True),
+    "output": Column("size", "step.output", "tokens of an answer; 0: one decode step", by_load=True),
+    "context": Column("position", "step.context", "positions that the decode step attends to", by_load=True),
+}  # fmt: skip
+FIGURES: Mapping[str, Column] = {
+    "tpot_floor_s": Column("figure", "tpot_s.floor", "no software beats it"),
+    "tpot_estimate_s": Column("figure", "tpot_s.estimate", "to be expected; null where nothing was calibrated"),
+    "tpot_low_s": Column("rounded", "tpot_s.low", "four of five lie above this and"),
+    "tpot_high_s": Column("rounded", "tpot_s.high", "below this"),
+    "ttft_floor_s": Column("figure", "ttft_s.floor", "of one prompt alone", by_load=True),
+    "ttft_estimate_s": Column("figure", "ttft_s.estimate", "of one prompt alone", by_load=True),
+    "ttft_low_s": Column("figure", "ttft_s.low", "four of five lie above this and", by_load=True),
+    "ttft_high_s": Column("figure", "ttft_s.high", "below this", by_load=True),
+    "tokens_per_s": Column("figure", "tokens_per_s", "of all sequences, as expected"),
+    "usd_per_million_tokens": Column("figure", "usd_per_million_tokens", "null where no price is known"),
+    "needed_bytes": Column("figure", "memory.needed_bytes", "of the fullest device"),
+    "fits": Column("truth", "memory.fits", "whether it has so much; null where its memory is not known"),
+    "batch_memory_allows": Column("size", "batch_memory_allows", "sequences that fit at this context", by_load=True),
+    "bound": Column("name", "bound", "what binds the largest share of the decode step's floor"),
+}  # fmt: skip
+BOUNDS = ("compute", "memory", "link", "none")
