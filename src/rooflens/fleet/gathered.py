@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from rooflens import artefacts
+from rooflens.catalogue import Accelerator
 from rooflens.errors import BadFile, RooflensError
 from rooflens.health.judged import chips_of, judged
-from rooflens.health.record import Finding
+from rooflens.health.record import Finding, Route
+from rooflens.health.routes import route
 from rooflens.measure.loop import window
 from rooflens.peers.record import Figure, Key
-from rooflens.records import decode, field, record
+from rooflens.peers.sentences import NOTES
+from rooflens.records import decode, field, record, replace
 from rooflens.roofline.absent import SCHEMA as ABSENT
 from rooflens.roofline.absent import Absent
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.node import Node
+from rooflens.roofline.node import Gpu, Node
 from rooflens.roofline.profile import METHOD, SCHEMA, Device, Profile
 
 OURS = "rooflens/fleet"  # reports, baselines and plans may lie in the same folder
 UNUSED = ("gemms", "attention", "across")  # a report sets ceilings side by side, and these are most of a file
-WORTH_MORE = 24 << 20  # bytes from which on several processes read
+WORTH_ONE_MORE = 4 << 20  # bytes that a process more is worth
 PAIR = re.compile(r"(\d+)([-+])(\d+)$")
 _NEWER = "is newer than this rooflens reads"
 
@@ -32,30 +35,35 @@ _NEWER = "is newer than this rooflens reads"
 class NodeFile:
     """One node. state: "measured", or why there is nothing of it, with `why` as a sentence.
 
-    findings: what its own tools say, judged. distrust: what the driver said of each device, by NODE/DEVICE; numbers:
-    the device's number in the tools' words.
+    findings: what its own tools say, judged. distrust: what the driver said of each device, by NODE/DEVICE;
+    numbers: the device's number in the tools' words. paths: what the tools promise of each pair ("0-1").
     """
 
     node: str
     state: str
     why: str | None = None
     attempts: int | None = None
+    file: str = ""
     started: str | None = None
     keys: Mapping[str, Key] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
     findings: tuple[Finding, ...] = ()
     distrust: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
+    paths: Mapping[str, Route] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
-def gathered(folder: Path) -> tuple[NodeFile, ...]:
-    """Every node of the folder by name. Raises RooflensError where there is no folder, or nothing of a node in it."""
+def gathered(folder: Path, workers: int = 1) -> tuple[NodeFile, ...]:
+    """Every node of the folder by name. workers: processes that may read, each started anew.
+
+    Raises RooflensError where there is no folder, or nothing of a node in it.
+    """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "is not there"
         raise RooflensError(f"{folder} {what}; name the folder that holds one JSON file a node")
     paths = sorted(path for path in folder.glob("*.json") if not path.name.startswith("."))
-    found = [one for one in _read(paths) if one is not None]
+    found = [one for one in _read(paths, workers) if one is not None]
     answered = {one.node for one in found if one.state == "measured"}
     kept = [one for one in found if one.state == "measured" or one.node not in answered]
     if not kept:
@@ -63,10 +71,10 @@ def gathered(folder: Path) -> tuple[NodeFile, ...]:
     return tuple({one.node: one for one in kept}.values())
 
 
-def _read(paths: Sequence[Path]) -> Iterator[NodeFile | None]:
-    """By several processes where there is much to read and more than one processor."""
+def _read(paths: Sequence[Path], workers: int) -> Iterator[NodeFile | None]:
+    """By as many processes as there is work for."""
     size = sum(path.stat().st_size for path in paths if path.is_file())
-    workers = min(len(os.sched_getaffinity(0)), size // WORTH_MORE) if hasattr(os, "sched_getaffinity") else 1
+    workers = min(workers, size // WORTH_ONE_MORE)
     if workers < 2:
         yield from map(node_file, paths)
         return
@@ -88,7 +96,7 @@ def node_file(path: Path) -> NodeFile | None:
         if said.startswith(ABSENT.rpartition("/")[0]):
             absent = decode(Absent, data, path.name, ABSENT)
             return NodeFile(absent.node, absent.state, absent.why, absent.attempts)
-        return measured(node, decode(Profile, _slim(data), path.name, SCHEMA))
+        return replace(measured(node, decode(Profile, _slim(data), path.name, SCHEMA)), file=str(path))
     except BadFile as error:
         return NodeFile(node, "newer" if _NEWER in str(error) else "unreadable", str(error))
     except RooflensError as error:
@@ -116,16 +124,18 @@ def measured(node: str, profile: Profile) -> NodeFile:
     whole = next(iter(keys.values())).text
     pairs = (_pair(c, node, whole) for c in profile.ceilings if not _own_kind(c))
     found = profile.node or Node()
+    chips = _chips(found)
     return NodeFile(
         node,
         "measured",
         started=profile.started,
         keys=keys,
         figures=(*(one for one in own if one), *(one for one in pairs if one), *_collectives(profile, node, whole)),
-        findings=judged(found, chips_of(found), None) if profile.node else (),
+        findings=judged(found, chips, None) if profile.node else (),
         distrust={of: one.device.distrust for of, one in devices.items() if one.device.distrust},
         numbers={of: _number(of) for of in devices},
-        notes=tuple(_notes(profile)),
+        paths=dict(_paths(found, chips)),
+        notes=tuple(_notes(node, profile)),
     )
 
 
@@ -135,12 +145,33 @@ def key_of(device: Device) -> Key:
     return Key(device.title, device.driver or "", " ".join(filter(None, library)))
 
 
-def _notes(profile: Profile) -> Iterator[str]:
+def _notes(node: str, profile: Profile) -> Iterator[str]:
     if not profile.complete:
-        yield "time ran out before all was measured"
-    for said in profile.notes:
-        if said.startswith("simulated:"):
-            yield said
+        yield NOTES["budget"].format(node=node)
+    if NOTES["simulated"] in profile.notes:
+        yield NOTES["simulated"]
+
+
+def _chips(node: Node) -> dict[int, Accelerator]:
+    """What the catalogue knows of each device, each name looked up once."""
+    found = {gpu.index: _chip(gpu.name, gpu.memory_bytes) for gpu in node.gpus or () if gpu.name}
+    return {index: chip for index, chip in found.items() if chip}
+
+
+@lru_cache(256)
+def _chip(name: str, memory_bytes: float | None) -> Accelerator | None:
+    return chips_of(Node(gpus=(Gpu(0, name, memory_bytes),))).get(0)
+
+
+def _paths(node: Node, chips: Mapping[int, Accelerator]) -> Iterator[tuple[str, Route]]:
+    """What leads from one device to another, by the node's tools; the rate from the catalogue, or from its ports."""
+    ports = {gpu.index: [port.bytes_per_s or 0.0 for port in gpu.ports or ()] for gpu in node.gpus or ()}
+    for link in node.links:
+        found = route(node, chips, (link.a, link.b))
+        each = max((*ports.get(link.a, ()), *ports.get(link.b, ())), default=0.0)
+        if found.bytes_per_s is None and found.links and each:
+            found = replace(found, bytes_per_s=found.links * each)
+        yield f"{link.a}-{link.b}", found
 
 
 def _number(of: str) -> int:
@@ -167,7 +198,7 @@ def _pair(c: Ceiling, node: str, key: str) -> Figure | None:
         return None
     between = c.id.rpartition("/")[2]
     return Figure(f"link/{between}", f"{node}/{between}", node, key, c.value, c.unit, "pair", c.samples, c.trusted,
-                  c.why_not, c.clock_hz, c.power_w, c.level)  # fmt: skip
+                  c.why_not, c.clock_hz, c.power_w, level=c.level)  # fmt: skip
 
 
 def _collectives(profile: Profile, node: str, key: str) -> Iterator[Figure]:

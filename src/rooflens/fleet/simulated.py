@@ -19,6 +19,7 @@ from rooflens.measure.backends.fake import FakeBackend
 from rooflens.measure.loop import window
 from rooflens.measure.options import gpu
 from rooflens.measure.run import measure
+from rooflens.peers.sentences import NOTES
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.collective import CollectivePoint
@@ -26,7 +27,6 @@ from rooflens.roofline.node import Link, Node
 from rooflens.roofline.profile import Device, Profile
 from rooflens.samples import median
 
-SAID = "simulated: nothing of this was measured"
 FIRST_RUN = datetime(2026, 1, 1, tzinfo=UTC)
 DTYPES = ("bf16", "fp8", "fp32")
 HEAVY = 10.0  # times the noise, of a heavy-tailed sample, and always slower
@@ -117,7 +117,7 @@ def kind(fault: Fault | None, *, quick: bool = True) -> Profile:
     """A device with this fault as measured without noise: what all of its kind are drawn about."""
     options = replace(gpu(quick=quick), dtypes=DTYPES, sustained=("bf16", "fp8"), product_s=0.01)
     found = measure(Simulated(fault), options)
-    return replace(found, gemms=(), notes=(SAID, *found.notes))
+    return replace(found, gemms=(), notes=(NOTES["simulated"], *found.notes))
 
 
 def _device(of: Profile, name: str, run: int, how: Weather) -> Profile:

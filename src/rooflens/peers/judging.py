@@ -14,8 +14,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rooflens.peers.history import Baseline
-from rooflens.peers.middle import Middle, middle, noise, speed
+from rooflens.peers.middle import Middle, middle, noise, share, speed
 from rooflens.peers.record import STATES, Against, Figure, Judged, Loss, Rules, Spread, Standing, State
+from rooflens.peers.sentences import NOTES
 from rooflens.peers.tails import beyond, quantile
 from rooflens.records import record
 from rooflens.samples import median
@@ -58,7 +59,7 @@ def judge(figures: Sequence[Figure], rules: Rules | None = None, baseline: Basel
     chances = _chances(figures, tests, rules)
     spreads = tuple(_spread(one, known, chances, rules) for one in classes)
     standings = _standings(figures, tests, chances, rules)
-    notes = (*_few(spreads), *_majority(classes, chances, rules), *_moved(spreads, rules))
+    notes = (*_few(spreads), *_majority(classes, chances, rules), *_moved(spreads, rules), *_refused(spreads))
     return Judged(standings, spreads, tuple(dict.fromkeys(notes)))
 
 
@@ -184,7 +185,7 @@ def _loss(test: Test, state: State, rules: Rules) -> Loss:
 def _spread(one: _Class, known: Baseline, chances: Mapping[str, float], rules: Rules) -> Spread:
     ordered = sorted(zip(one.speeds, one.figures, strict=True), key=lambda row: row[0])
     first, values = one.figures[0], sorted(figure.value for figure in one.figures)
-    low, high = (_value(_at([at for at, _ in ordered], share), first.unit) for share in (0.05, 0.95))
+    low, high = (_value(_at([at for at, _ in ordered], part), first.unit) for part in (0.05, 0.95))
     usual, centre = known.usual(first.key, first.id), one.middle.centre
     seen, sure = _visible(one, chances, rules) if one.middle.count >= FEWEST else (None, None)
     return Spread(
@@ -209,7 +210,7 @@ def _few(spreads: Sequence[Spread]) -> Iterator[str]:
         most[spread.key] = max(most.get(spread.key, 0), spread.count)
     for key, count in most.items():
         if count < FEWEST:
-            yield f"{key}: {count} {'is' if count == 1 else 'are'} too few to tell which is slow by its equals"
+            yield NOTES["few"].format(key=key, count=count, least=FEWEST)
 
 
 def _majority(classes: Sequence[_Class], chances: Mapping[str, float], rules: Rules) -> Iterator[str]:
@@ -219,12 +220,9 @@ def _majority(classes: Sequence[_Class], chances: Mapping[str, float], rules: Ru
         if one.middle.count < FEWEST:
             continue
         sure = max(least, quantile(min(chances.values()), one.middle.freedom) * one.middle.error(None))
-        ahead = sum(at - one.middle.centre >= sure for at in one.speeds)
-        if ahead >= max(2, _MANY * len(one.speeds)):
-            yield (
-                f"{one.figures[0].id}: {ahead} of {len(one.speeds)} are at least {percent(rules.least)} faster than "
-                "the median, so most of them may be slow; a baseline tells"
-            )
+        ahead, count = sum(at - one.middle.centre >= sure for at in one.speeds), len(one.speeds)
+        if ahead >= max(2, _MANY * count):
+            yield NOTES["majority"].format(id=one.figures[0].id, count=ahead, all=count, share=percent(rules.least))
 
 
 def _moved(spreads: Sequence[Spread], rules: Rules) -> Iterator[str]:
@@ -232,18 +230,16 @@ def _moved(spreads: Sequence[Spread], rules: Rules) -> Iterator[str]:
     for spread in spreads:
         if spread.baseline is None:
             continue
-        now = speed_share(spread)
+        now = share(spread.median, spread.baseline, spread.unit)
         if now < 1 - rules.least or now > 1 / (1 - rules.least):
-            way = "below" if now < 1 else "above"
-            what = "most of them are slow, or all have changed" if now < 1 else "the baseline was made of slow ones"
-            yield f"{spread.id}: today's median is {percent(abs(now - 1), 2)} {way} the baseline: {what}"
+            yield NOTES["below" if now < 1 else "above"].format(id=spread.id, share=percent(abs(now - 1), 2))
 
 
-def speed_share(spread: Spread) -> float:
-    """Today's median over that of the baseline, in speed; 1 without one."""
-    if spread.baseline is None:
-        return 1.0
-    return spread.baseline / spread.median if spread.unit == "s" else spread.median / spread.baseline
+def _refused(spreads: Sequence[Spread]) -> Iterator[str]:
+    """Where so many figures are not trusted that a reader should know."""
+    for spread in spreads:
+        if spread.refused > _MANY * spread.count:
+            yield NOTES["refused"].format(id=spread.id, count=spread.refused, all=spread.count)
 
 
 def _log(value: float, unit: str) -> float:

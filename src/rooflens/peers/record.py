@@ -33,7 +33,7 @@ class Figure:
     """One measured figure of a device, of a pair ("0-1") or of a whole node. Fewer seconds are better, higher rates.
 
     id: what is equal under the same name. of: who, as NODE/DEVICE. samples: those that the value is the median of.
-    key: the text of its Key.
+    key: the text of its Key. level: of a pair, the link between the two.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Figure:
     clock_hz: float | None = None
     power_w: float | None = None
     throttle: str | None = None
+    level: str | None = None
 
 
 @record

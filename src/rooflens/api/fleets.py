@@ -1,0 +1,78 @@
+"""Which of my machines is slow, why, and what does it cost? A folder of profiles in, a report out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rooflens.api.serving import predict
+from rooflens.errors import RooflensError
+from rooflens.fleet.baseline import save, stored
+from rooflens.fleet.gathered import NodeFile, gathered
+from rooflens.fleet.machines import Machines
+from rooflens.fleet.report import Report, report
+from rooflens.peers.record import Price, Rules, Standing
+from rooflens.peers.sentences import NOTES
+from rooflens.prediction.record import Prediction
+from rooflens.records import replace
+from rooflens.roofline.ceilings import Machine
+
+MOST_PRICED = 64  # of the worst; each is two predictions
+
+
+def fleet(
+    folder: str | Path,
+    *,
+    baseline: str | Path | None = None,
+    save_baseline: str | Path | None = None,
+    model: str | None = None,
+    rules: Rules | None = None,
+    workers: int = 1,
+    **asked: Any,
+) -> Report:
+    """All nodes of a folder, judged against one another, a stored baseline and their own past.
+
+    folder: one JSON file a node. save_baseline: where this run is put, after it was judged. model: what is priced on
+    the median device and on each that is out; asked: fields of Load and of api.Question, as tp, pp or batch. workers:
+    processes that may read, where the program that asks can be started anew (it guards its `__main__`).
+    Raises RooflensError where the folder holds no node, or for a model that cannot be priced.
+    """
+    if asked and not model:
+        raise RooflensError(f"{next(iter(asked))} says how a model is served: name the model with --model")
+    known = stored(Path(baseline)) if baseline is not None else None
+    files = gathered(Path(folder), workers)
+    found = replace(report(files, known, rules), baseline=None if baseline is None else Path(baseline).name)
+    if model:
+        found = _priced(found, files, model, asked)
+    if save_baseline is not None:
+        save(Path(save_baseline), files, rules)
+    return found
+
+
+def _priced(found: Report, files: tuple[NodeFile, ...], model: str, asked: dict[str, Any]) -> Report:
+    """The same with tokens/s on the median device beside those of a group that holds the slow one."""
+    machines, usual = Machines(files, found), dict[str, tuple[float, str]]()
+    notes: list[str] = []
+
+    def priced(one: Standing) -> Standing:
+        try:
+            if one.key not in usual:
+                usual[one.key] = _tokens_per_s(model, machines.usual(one.key), asked)
+            rate, bound = _tokens_per_s(model, machines.own(one), asked)
+            return replace(one, price=Price(rate, usual[one.key][0], bound))
+        except RooflensError as error:
+            notes.append(NOTES["no_price"].format(of=one.of, why=error))
+            return one
+
+    worst = found.out[:MOST_PRICED]
+    rest = found.devices[len(worst) :]
+    said = {"model": model, **{name: f"{value}" for name, value in asked.items()}}
+    devices = (*(priced(one) for one in worst), *rest)
+    return replace(found, devices=devices, asked=said, notes=(*found.notes, *dict.fromkeys(notes)))
+
+
+def _tokens_per_s(model: str, machine: Machine, asked: dict[str, Any]) -> tuple[float, str]:
+    found = predict(model, machine, **asked)
+    if not isinstance(found, Prediction):
+        raise RooflensError(f"{model} has no architecture whose tokens could be priced; name a model")
+    return found.tokens_per_s, found.bound

@@ -1,0 +1,272 @@
+"""One report of many machines: who is out, why, whose links, what was not measured."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from rooflens.fleet.gathered import NodeFile
+from rooflens.health.record import Finding, Route
+from rooflens.peers.causes import Causes, Known, cause_of
+from rooflens.peers.history import Baseline
+from rooflens.peers.judging import FEWEST, judge
+from rooflens.peers.record import STATES, Figure, Key, Loss, Reason, Rules, Spread, Standing
+from rooflens.peers.sentences import CONVENTIONS, NOTES, PROMISE
+from rooflens.peers.wiring import blamed, ends
+from rooflens.records import field, html, record, replace
+from rooflens.samples import median
+
+SCHEMA = "rooflens/fleet/1"
+FEW_LACK = 0.5  # of the equals that have a figure, from which on it is missed
+
+
+@record
+class Kind:
+    """Devices that are set beside each other."""
+
+    key: Key
+    nodes: int
+    devices: int
+    out: int
+
+
+@record
+class Silent:
+    """A node without figures: it died, hung, sent garbage or refused, or its file cannot be read."""
+
+    node: str
+    state: str
+    why: str
+    attempts: int | None = None
+
+
+@record
+class SlowLink:
+    """A pair of devices, or operations over several, behind their equals. promised: byte/s by links and their rate."""
+
+    of: str
+    node: str
+    loss: Loss
+    path: str | None = None
+    promised: float | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+@record
+class Links:
+    """Copies between devices of one kind over one kind of path, one direction. of_promise: median over promised."""
+
+    key: str
+    path: str
+    pairs: int
+    slowest: float
+    median: float
+    promised: float | None = None
+    of_promise: float | None = None
+
+
+@record
+class Report:
+    """The answer. devices: all of them, worst first. spreads: of devices; those of pairs and operations in `links`.
+
+    silent: nodes that are not in it. warned: devices that are not behind and whose tools name a fault.
+    """
+
+    _repr_html_ = html
+
+    healthy: bool
+    nodes: int
+    counts: Mapping[str, int]
+    kinds: tuple[Kind, ...]
+    devices: tuple[Standing, ...]
+    spreads: tuple[Spread, ...]
+    links: tuple[Links, ...] = ()
+    slow_links: tuple[SlowLink, ...] = ()
+    silent: tuple[Silent, ...] = ()
+    warned: tuple[Standing, ...] = ()
+    notes: tuple[str, ...] = ()
+    baseline: str | None = None
+    asked: Mapping[str, str] = field(default_factory=dict)
+    rules: Rules = Rules()
+    conventions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def out(self) -> tuple[Standing, ...]:
+        """Devices that are out, worst first."""
+        return tuple(one for one in self.devices if one.state == "out")
+
+
+def report(files: Sequence[NodeFile], baseline: Baseline | None = None, rules: Rules | None = None) -> Report:
+    """All nodes of a folder, judged. baseline: what is known from before."""
+    rules = rules or Rules()
+    figures = tuple(_placed([figure for one in files for figure in one.figures]))
+    found = judge(figures, rules, baseline)
+    keys = {of: key for one in files for of, key in one.keys.items()}
+    causes = Causes(figures, _known(files), {of: key.text for of, key in keys.items()})
+    devices, slow = _explained(files, found.standings, causes)
+    silent = tuple(Silent(f.node, f.state, f.why or "", f.attempts) for f in files if f.state != "measured")
+    counts = Counter[str](one.state for one in devices)
+    warned = tuple(
+        replace(one, reasons=faults) for one in devices if one.state != "out" and (faults := causes.faults(one.of))
+    )
+    own = {figure.id for figure in figures if figure.whose == "device"}
+    return Report(
+        healthy=not counts["out"] and not slow and not silent,
+        nodes=len(files),
+        counts=dict(counts),
+        kinds=tuple(_kinds(devices, keys)),
+        devices=devices,
+        spreads=tuple(spread for spread in found.spreads if spread.id in own),
+        links=tuple(_links(files, figures)),
+        slow_links=slow,
+        silent=silent,
+        warned=warned,
+        notes=tuple(dict.fromkeys([*found.notes, *(note for one in files for note in one.notes),
+                                   *_lacking(figures, keys), *_unknown(keys, baseline)])),
+        rules=rules,
+        conventions=CONVENTIONS | ({"promised": PROMISE} if any(one.paths for one in files) else {}),
+    )  # fmt: skip
+
+
+def placed_figures(files: Sequence[NodeFile]) -> tuple[Figure, ...]:
+    """The figures as they are set beside each other."""
+    return tuple(_placed([figure for one in files for figure in one.figures]))
+
+
+def _placed(figures: Sequence[Figure]) -> Iterator[Figure]:
+    """Pairs are equal to the same two devices of other nodes; where these are few, to all pairs of theirs."""
+    nodes: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for figure in figures:
+        if figure.whose == "pair":
+            nodes[figure.key, figure.id].add(figure.node)
+    for figure in figures:
+        if figure.whose == "pair" and len(nodes[figure.key, figure.id]) < FEWEST:
+            yield replace(figure, id="link/both" if "+" in figure.id else "link/pair")
+        else:
+            yield figure
+
+
+def _known(files: Sequence[NodeFile]) -> dict[str, Known]:
+    return {
+        of: Known(tuple(f for f in one.findings if number in f.gpus), one.distrust.get(of, ()))
+        for one in files
+        for of, number in one.numbers.items()
+    }
+
+
+def _explained(
+    files: Sequence[NodeFile], standings: Sequence[Standing], causes: Causes
+) -> tuple[tuple[Standing, ...], tuple[SlowLink, ...]]:
+    """Devices with their reasons, those of slow links among them, and the links that are slow by themselves."""
+    by_node: dict[str, list[Standing]] = defaultdict(list)
+    for one in standings:
+        by_node[one.node].append(one)
+    own: dict[str, tuple[Standing, ...]] = {}
+    slow: list[SlowLink] = []
+    usual = _usual_paths(files)
+    for file in files:
+        found = blamed([one for one in by_node[file.node] if one.whose == "pair"], _accused(file.findings))
+        by_number = {number: of for of, number in file.numbers.items()}
+        own |= {by_number.get(number, f"{file.node}/{number}"): pairs for number, pairs in found.devices.items()}
+        slow += [_slow(one, file, usual) for one in found.pairs]
+        if not found.devices and not found.pairs:
+            operations = [one for one in by_node[file.node] if one.whose == "node" and one.state == "out"]
+            slow += [SlowLink(one.of, one.node, one.losses[0]) for one in operations[:1]]
+    counts = {file.node: len(file.numbers) - 1 for file in files}
+    devices = [_reasoned(one, own.get(one.of, ()), counts, causes) for one in standings if one.whose == "device"]
+    return tuple(sorted(devices, key=_worst_first)), tuple(sorted(slow, key=lambda one: one.loss.share))
+
+
+def _reasoned(one: Standing, pairs: Sequence[Standing], counts: Mapping[str, int], causes: Causes) -> Standing:
+    """A device with what its slow pairs say of it, and why."""
+    if pairs:
+        losses = [replace(pair.losses[0], id=f"link/{pair.of.rpartition('/')[2]}") for pair in pairs]
+        worst = min(losses, key=lambda loss: loss.share)
+        least = min(worst.share, one.beside_peers or 1.0)
+        weakest = worst.id if least == worst.share else one.weakest
+        one = replace(one, state="out", losses=(*one.losses, worst), beside_peers=least, weakest=weakest)
+    if not one.losses and one.state != "out":
+        return one
+    return replace(one, reasons=causes.reasons(one, (len({ends(pair.of) for pair in pairs}), counts[one.node])))
+
+
+def _worst_first(one: Standing) -> tuple[int, float]:
+    return STATES.index(one.state), min([one.beside_peers or 1.0, *(loss.share for loss in one.losses)])
+
+
+def _accused(findings: Sequence[Finding]) -> list[int]:
+    """Devices of whose links the tools name a fault."""
+    mine = [f for f in findings if cause_of(f.rule) == "nvlink" and f.severity in ("fault", "warning")]
+    return sorted({gpu for finding in mine for gpu in finding.gpus})
+
+
+def _usual_paths(files: Sequence[NodeFile]) -> dict[str, str]:
+    """By place ("0-1"): the path that most nodes have there."""
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for file in files:
+        for place, path in file.paths.items():
+            seen[place][path_text(path)] += 1
+    return {place: counts.most_common(1)[0][0] for place, counts in seen.items()}
+
+
+def path_text(path: Route) -> str:
+    """Kind and links of a path, as "NVLink x18"."""
+    return f"{path.kind} x{path.links}" if path.links else path.kind
+
+
+def _slow(one: Standing, file: NodeFile, usual: Mapping[str, str]) -> SlowLink:
+    a, b = ends(one.of)
+    path = file.paths.get(f"{a}-{b}")
+    kind = path_text(path) if path else None
+    other = usual.get(f"{a}-{b}")
+    what = NOTES["alone"] if kind == other or other is None else NOTES["wiring"].format(kind=kind, usual=other)
+    source: Literal["tools", "figures"] = "figures" if kind == other else "tools"
+    reason = Reason("nvlink", source, what)
+    return SlowLink(one.of, one.node, one.losses[0], kind, path.bytes_per_s if path else None, (reason,))
+
+
+def _links(files: Sequence[NodeFile], figures: Sequence[Figure]) -> Iterator[Links]:
+    """Pairs of one kind of device by the path between them."""
+    paths = {file.node: file.paths for file in files}
+    groups: dict[tuple[str, str], list[tuple[float, float | None]]] = defaultdict(list)
+    for figure in figures:
+        if figure.whose == "pair" and "+" not in figure.of:
+            a, b = ends(figure.of)
+            path = paths[figure.node].get(f"{a}-{b}")
+            known = path_text(path) if path else figure.level or ""
+            groups[figure.key, known].append((figure.value, path.bytes_per_s if path else None))
+    for (key, path_kind), rows in groups.items():
+        rates, promised = [rate for rate, _ in rows], [rate for _, rate in rows if rate]
+        whole, middle = median(promised) if promised else None, median(rates)
+        yield Links(key, path_kind, len(rows), min(rates), middle, whole, middle / whole if whole else None)
+
+
+def _kinds(devices: Sequence[Standing], keys: Mapping[str, Key]) -> Iterator[Kind]:
+    by_key: dict[str, list[Standing]] = defaultdict(list)
+    for one in devices:
+        by_key[one.key].append(one)
+    for own in by_key.values():
+        yield Kind(keys[own[0].of], len({one.node for one in own}), len(own), sum(one.state == "out" for one in own))
+
+
+def _lacking(figures: Sequence[Figure], keys: Mapping[str, Key]) -> Iterator[str]:
+    """Who has no figure that most of its equals have."""
+    ids: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for figure in figures:
+        if figure.whose == "device":
+            ids[figure.key][figure.id].add(figure.of)
+    devices: dict[str, list[str]] = defaultdict(list)
+    for of, own_key in keys.items():
+        devices[own_key.text].append(of)
+    for key, own in ids.items():
+        for id, have in own.items():
+            if FEW_LACK * len(devices[key]) < len(have) < len(devices[key]):
+                yield from (NOTES["lacks"].format(of=of, id=id) for of in devices[key] if of not in have)
+
+
+def _unknown(keys: Mapping[str, Key], baseline: Baseline | None) -> Iterator[str]:
+    if baseline is not None:
+        for text in dict.fromkeys(key.text for key in keys.values()):
+            if text not in baseline.kinds:
+                yield NOTES["no_history"].format(key=text)

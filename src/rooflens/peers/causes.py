@@ -1,0 +1,192 @@
+"""Why a device is behind: what its own tools say, then what its figures look like.
+
+A finding counts where it can slow what is behind, and where most equals do not have it as well: what all share explains
+no difference (a power limit that holds the clocks of every device under full load, say).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rooflens.health.record import SEVERITIES, Finding
+from rooflens.peers.record import Cause, Figure, Loss, Reason, Standing
+from rooflens.peers.sentences import SEEN
+from rooflens.records import record
+from rooflens.samples import median
+from rooflens.units import percent, show
+
+RULES: dict[Cause, tuple[str, ...]] = {
+    "clock": ("app_clocks", "clock_low", "sync_boost"),
+    "power": ("power_low", "power_held", "brake", "samples_held"),
+    "heat": ("hot", "slowed", "was_slowed", "samples_hot"),
+    "memory": ("ecc_now", "samples_ecc", "ecc_fixed", "replaced", "repair", "no_repair", "memory_clock"),
+    "pcie": ("pcie_narrow", "pcie_narrow_idle", "pcie_slow", "pcie_slot"),
+    "nvlink": ("port_down", "ports_down", "port_slow", "fabric", "nvlink_fewer", "nvlink_uneven", "nvlink_lost",
+               "nvlink_none"),
+    "contention": ("processes", "hidden_process"),
+}  # fmt: skip
+_ALL = frozenset({"fresh", "settled", "cache", "launch", "memory", "pcie", "link"})
+_ON_CHIP = frozenset({"fresh", "settled", "cache", "launch"})
+SLOWS: dict[Cause, frozenset[str]] = {
+    "clock": _ON_CHIP,
+    "power": _ON_CHIP | {"memory"},
+    "heat": _ON_CHIP | {"memory"},
+    "memory": frozenset({"memory"}),
+    "pcie": frozenset({"pcie"}),
+    "nvlink": frozenset({"link"}),
+    "contention": _ALL,
+}
+_WORDS: tuple[tuple[str, Cause], ...] = (
+    ("thermal", "heat"), ("power limit is", "power"), ("power cap", "power"), ("power brake", "power"),
+    ("application clocks", "clock"), ("PCIe", "pcie"), ("NVLinks are up", "nvlink"), ("process", "contention"),
+    ("contention", "contention"),
+)  # fmt: skip
+_LOWER = 0.98  # of its equals' clock, from which on that is the reason
+_HALVES = 0.04  # how near to a half or a quarter a share of PCIe points to lanes
+_HELD = re.compile(r"\((.*)\)\s*$")
+_LEFT: dict[str, Cause] = {"settled": "power", "memory": "memory", "pcie": "pcie", "link": "nvlink", "fresh": "clock"}
+
+
+@record
+class Known:
+    """What was asked of one device beside its figures: its tools' findings, and what its driver said."""
+
+    findings: tuple[Finding, ...] = ()
+    distrust: tuple[str, ...] = ()
+
+
+class Causes:
+    """Who has what, so that a difference can be told from what all have. known: by NODE/DEVICE."""
+
+    def __init__(self, figures: Iterable[Figure], known: Mapping[str, Known], keys: Mapping[str, str]) -> None:
+        self._own: dict[str, list[Figure]] = defaultdict(list)
+        self._by_class: dict[tuple[str, str], list[Figure]] = defaultdict(list)
+        for figure in figures:
+            self._own[figure.of].append(figure)
+            self._by_class[figure.key, figure.id].append(figure)
+        self._known, self._keys = known, keys
+        devices = Counter(keys.values())
+        said = Counter((keys[of], what) for of, one in known.items() if of in keys for what in set(_said(one)))
+        self._common = {what for what, count in said.items() if 2 * count >= devices[what[0]] > 1}
+
+    def reasons(self, standing: Standing, pairs: tuple[int, int] = (0, 0)) -> tuple[Reason, ...]:
+        """Likeliest first, one a cause. pairs: how many of its pairs are behind, and how many it has."""
+        own, known = self._own[standing.of], self._known.get(standing.of, Known())
+        wrong = next((f.why_not for f in own if "wrong result" in (f.why_not or "")), None)
+        if wrong:
+            return (Reason("wrong", "figures", SEEN["wrong"].format(why=wrong)),)
+        losses = [loss for loss in standing.losses if loss.state == "out"] or standing.losses
+        parts = {part(loss.id) for loss in losses} | ({"link"} if pairs[0] else set())
+        found = [*self._by_tools(standing, known, parts), *self._by_figures(standing, own, losses, parts)]
+        if not found and parts:
+            found.append(_left(parts, losses, pairs))
+        return tuple({one.cause: one for one in reversed(found)}.values())[::-1]
+
+    def faults(self, of: str) -> tuple[Reason, ...]:
+        """Faults that its tools name, whatever its figures say."""
+        findings = self._known.get(of, Known()).findings
+        return tuple(_told(f) for f in findings if f.severity == "fault" and not self._is_common(of, f.rule))
+
+    def _by_tools(self, standing: Standing, known: Known, parts: set[str]) -> list[Reason]:
+        mine = [f for f in known.findings if not self._is_common(standing.of, f.rule)]
+        fitting = [f for f in mine if SLOWS.get(cause_of(f.rule), frozenset()) & parts]
+        fitting.sort(key=lambda f: (_missed(f, parts), SEVERITIES.index(f.severity)))
+        said = [
+            Reason(cause, "tools", text)
+            for text in known.distrust
+            if not self._is_common(standing.of, text) and (cause := _worded(text)) and SLOWS[cause] & parts
+        ]
+        return [*map(_told, fitting), *said]
+
+    def _by_figures(
+        self, standing: Standing, own: Sequence[Figure], losses: Sequence[Loss], parts: set[str]
+    ) -> Iterator[Reason]:
+        disturbed = next((f.why_not for f in own if _worded(f.why_not) == "contention"), None)
+        if disturbed:
+            yield Reason("contention", "figures", disturbed)
+        behind = {loss.id for loss in losses}
+        mine = [figure for figure in own if figure.id in behind]
+        for figure in mine:
+            more = _held(figure) - self._usual_holds(figure)
+            for word in sorted(more, key=lambda word: _worded(word) != "heat"):
+                if cause := _worded(word):
+                    yield Reason(cause, "figures", figure.throttle or "")
+        lower = [(f, clock) for f in mine if (clock := self._clock_hz(f)) and (f.clock_hz or clock) < _LOWER * clock]
+        if lower and parts & _ON_CHIP:
+            figure, clock = lower[0]
+            yield Reason("clock", "figures", SEEN["clock"].format(
+                clock=show(figure.clock_hz or 0.0, "Hz"), all=show(clock, "Hz")))  # fmt: skip
+
+    def _clock_hz(self, figure: Figure) -> float | None:
+        clocks = [one.clock_hz for one in self._by_class[figure.key, figure.id] if one.clock_hz]
+        return median(clocks) if figure.clock_hz and len(clocks) > 1 else None
+
+    def _usual_holds(self, figure: Figure) -> set[str]:
+        equals = self._by_class[figure.key, figure.id]
+        counts = Counter(word for one in equals for word in _held(one))
+        return {word for word, count in counts.items() if 2 * count >= len(equals)}
+
+    def _is_common(self, of: str, what: str) -> bool:
+        return (self._keys.get(of, ""), what) in self._common
+
+
+def part(id: str) -> str:
+    """What of a device a figure is about."""
+    head, _, rest = id.partition("/")
+    if head == "compute":
+        return "settled" if rest.endswith("sustained") else "fresh"
+    if head == "memory":
+        return "memory" if rest.startswith("main") else "cache"
+    if head == "launch":
+        return "launch"
+    return "pcie" if rest.startswith("pcie") else "link"
+
+
+def cause_of(rule: str) -> Cause:
+    """The cause that a rule of the doctor speaks of."""
+    return next((cause for cause, rules in RULES.items() if rule in rules), "unknown")
+
+
+def _said(one: Known) -> Iterator[str]:
+    yield from (finding.rule for finding in one.findings)
+    yield from one.distrust
+
+
+def _told(finding: Finding) -> Reason:
+    return Reason(cause_of(finding.rule), "tools", finding.what, finding.next)
+
+
+def _missed(finding: Finding, parts: set[str]) -> int:
+    """How badly a cause fits: parts that it does not explain, then parts that it would slow and that are not behind."""
+    slows = SLOWS[cause_of(finding.rule)]
+    return 10 * len(parts - slows) + len(slows - parts)
+
+
+def _worded(text: str | None) -> Cause | None:
+    return next((cause for word, cause in _WORDS if text and word in text), None)
+
+
+def _held(figure: Figure) -> set[str]:
+    """What held the clocks, in the driver's words: of a sentence what stands in its brackets."""
+    text = figure.throttle or ""
+    inside = _HELD.search(text) if "fell" in text else None
+    said = inside[1] if inside else ("" if "fell" in text else text)
+    return {word.strip() for word in said.split(",") if word.strip()}
+
+
+def _left(parts: set[str], losses: Sequence[Loss], pairs: tuple[int, int]) -> Reason:
+    """What the figures alone look like."""
+    names = {"fresh" if one in ("cache", "launch") else one for one in parts}
+    names -= {"settled"} if "fresh" in names else set()
+    if len(names) > 1:
+        return Reason("unknown", "figures", SEEN["unknown"])
+    name = names.pop()
+    if name == "pcie":
+        left = median(loss.share for loss in losses)
+        for lanes, said in ((1 / 2, "half"), (1 / 4, "a quarter")):
+            if abs(left - lanes) < _HALVES * 2 * lanes:
+                return Reason("pcie", "figures", SEEN["lanes"].format(share=percent(left, 2), part=said))
+    what = SEEN[name].format(count=pairs[0], all=pairs[1])
+    return Reason(_LEFT[name], "figures", what)
