@@ -256,3 +256,15 @@ def test_a_chip_is_known_by_the_stack_that_ran_on_it():
 
     assert width("vllm", H100) < width("vllm", "mi300x-192gb")  # seen with stacks of 2024 only
     assert width("vllm-2024", H100) > width("vllm-2024", "a100-sxm4-40gb")
+
+
+def test_an_engine_that_nobody_fitted_has_the_times_of_engines_in_general_and_says_so(monkeypatch):
+    from rooflens.api import deployed
+
+    monkeypatch.setattr(deployed, "engine_named", lambda name: name)  # as if the catalogue knew it
+    now = deployment(Question("llama-3.2-1b"), Load(prompt=1000, output=500), machine(H100))
+    found, notes = deployed.estimator(now, Load(engine="acme-serve"), H100)
+    general, none = deployed.estimator(now, Load(), H100)
+    assert found.expect(now, "decode") == general.expect(now, "decode")
+    assert (len(notes), none) == (1, ())
+    assert notes[0].startswith("acme-serve was not fitted")

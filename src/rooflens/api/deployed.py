@@ -159,6 +159,8 @@ def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, t
         return None, (f"no engine's times are known on this kind of chip ({now.machine.title}): floors only",)
     general = Served(served(), engine or GENERIC, there.name)
     noted = (NO_PIPELINE,) if now.how.get("pp", 1) > 1 else ()
+    if general.fitted_as != general.engine:
+        noted = (*noted, f"{engine} was not fitted: what it adds to floors is that of engines in general")
     if load.calibration is None:
         return general, noted
     own, more = _own(general, load.calibration, now)

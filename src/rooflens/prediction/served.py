@@ -51,9 +51,14 @@ class Served:
     spread: float = 1.0
 
     @property
+    def fitted_as(self) -> str:
+        """Whose constants speak: the engine's own, or those of engines in general where nobody fitted it."""
+        return self.engine if self.engine in self.found.engines else GENERIC
+
+    @property
     def costs(self) -> EngineCosts:
         """What the engine adds."""
-        return self.found.engines[self.engine]
+        return self.found.engines[self.fitted_as]
 
     @property
     def constants(self) -> tuple[Constant, ...]:
@@ -132,7 +137,7 @@ class Served:
 
     def asked(self, operator: Operator, deployment: Deployment, which: Pass) -> Reached:
         """What one kernel asks of this engine's roofs."""
-        engine, machine = self.engine, deployment.machine
+        engine, machine = self.fitted_as, deployment.machine
         return reached(self.found, operator, deployment.precision, machine, which, self.small_s(which), engine=engine)
 
     def small_s(self, which: Pass) -> float:
@@ -162,8 +167,8 @@ class Served:
         has, model = self.found.residuals, deployment.model
         if what == "tpot" and self.points >= OWN_POINTS:
             return has[own_class(model)], self.spread
-        known = self.chip in self.found.chips[stack_of(self.engine)]
-        return has[residual_class(self.engine, model, what, has, known=known)], 1.0
+        known = self.chip in self.found.chips[stack_of(self.fitted_as)]
+        return has[residual_class(self.fitted_as, model, what, has, known=known)], 1.0
 
     def _expected(
         self, time_s: Number, floor_s: Number, said: tuple[Residuals, float], added: dict[str, Any]
