@@ -58,6 +58,8 @@ def written(value: float, unit: str) -> str:
         return percent(value)
     if unit in PLAIN:
         return f"{value:.4g}x" if unit == "times" else f"{value:.4g}"
+    if unit == "FLOP/B":
+        return f"{value:.4g} {unit}"
     return f"{show(value, unit)} = {show_binary(value)}" if unit == "B" and value >= 1024 else show(value, unit)
 
 

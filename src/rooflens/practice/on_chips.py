@@ -31,7 +31,7 @@ def _ridge(pick: Pick) -> Drawn:
         missed | ({"sparse": high / read} if high else {}),
         f"rooflens machines {on}",
         f"ridge_flops_per_byte.matrix/{math}",
-        sources(on),
+        sources=sources(on),
     )
 
 
@@ -53,7 +53,7 @@ def _attainable(pick: Pick) -> Drawn:
         | ({"sparse": min(high, slope)} if high else {}),
         f"rooflens place {text} --on {on}",
         "operators[0].attainable_flops_per_s",
-        sources(on),
+        sources=sources(on),
     )  # fmt: skip
 
 
@@ -81,7 +81,8 @@ def _time(pick: Pick) -> Drawn:
         | ({"sparse": max(flops / high, move_s)} if high else {}),
         f"rooflens place {text} --on {on}",
         "total.floor_s",
-        (*rows(text), *sources(on)),
+        rows=rows(text),
+        sources=sources(on),
     )  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def _peak(pick: Pick) -> Drawn:
         | ({"sparse": right * high / peak(on, "bf16")} if high else {}),
         f"rooflens machines {on}",
         "matrix.bf16",
-        sources(on),
+        sources=sources(on),
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def _speedup(pick: Pick) -> Drawn:
         },
         f"rooflens claim {first} {second} --times {narrow:.2g}",
         "ratios.memory",
-        (*sources(first), *sources(second)),
+        sources=(*sources(first), *sources(second)),
     )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def _sparse(pick: Pick) -> Drawn:
         },
         f"rooflens claim {on} --says '{show(printed, 'FLOP/s')} {math}'",
         "right",
-        sources(on),
+        sources=sources(on),
     )
 
 
@@ -72,7 +72,7 @@ def _directions(pick: Pick) -> Drawn:
         {"as_printed": both, "halved_twice": one / 2},
         f"rooflens claim {on} --says '{show(both, 'B/s')} nvlink'",
         "right",
-        sources(on),
+        sources=sources(on),
     )
 
 

@@ -65,7 +65,7 @@ def _link(pick: Pick) -> Drawn:
         },
         f"rooflens place {text} --on {on}",
         "total.floor_s",
-        sources(on),
+        sources=sources(on),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ MHA = ("llama-2-7b", "llama-2-13b", "olmo2-7b")
 GQA = ("llama-3.1-8b", "llama-3.1-70b", "mistral-7b-v0.1", "qwen2.5-32b", "qwen3-32b")
 MLA = ("deepseek-v3", "kimi-k2-instruct")
 UNTIED = ("llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "qwen2.5-7b", "phi-4")
+FEW = 8
 MIXTURES = ("mixtral-8x7b", "mixtral-8x22b", "qwen3-30b-a3b", "qwen3-235b-a22b")
 
 
@@ -102,8 +103,14 @@ def _bits(pick: Pick) -> Drawn:
     )  # fmt: skip
 
 
+def _routed(pick: Pick) -> tuple[str, int]:
+    """A mixture of experts, and a batch that leaves some of them out."""
+    model = pick.one(*MIXTURES)
+    return model, pick.one(*((2, 3, 4) if letters(model)["E"] == FEW else (4, 8, 16, 32)))
+
+
 def _experts(pick: Pick) -> Drawn:
-    model, batch = pick.one(*MIXTURES), pick.one(2, 3, 4, 8, 16, 32)
+    model, batch = _routed(pick)
     every, active = (letters(model)[name] for name in "EA")
     right = float(experts_touched(every, active, float(batch)))
     return Drawn(
@@ -118,7 +125,7 @@ def _experts(pick: Pick) -> Drawn:
 
 
 def _expert_bytes(pick: Pick) -> Drawn:
-    model, batch = pick.one(*MIXTURES), pick.one(2, 4, 8, 16, 32)
+    model, batch = _routed(pick)
     served, x = deployment(model, ON, batch=batch), letters(model)
     down = next(one for one in served.operators("decode") if one.name == "expert down")
     right = float(down.cost.weight_bytes)

@@ -24,7 +24,7 @@ def _double(pick: Pick) -> Drawn:
         {"one_way": 1 / size, "twice_the_flops": 2 * right, "elements": 1 / 2, "inverted": 1 / right},
         f"rooflens place {text} --weights {kind} --on {ON}",
         INTENSITY,
-        rows(text),
+        rows=rows(text),
     )
 
 
@@ -54,7 +54,7 @@ def _square(pick: Pick) -> Drawn:
         {"result_forgotten": n / 2, "half_the_flops": right / 2, "elements": 2 * right, "inverted": 1 / right},
         f"rooflens place {text} --on {ON}",
         INTENSITY,
-        rows(text),
+        rows=rows(text),
     )
 
 
@@ -72,7 +72,7 @@ def _gemm(pick: Pick) -> Drawn:
         },
         f"rooflens place {text} --on {ON}",
         INTENSITY,
-        rows(text),
+        rows=rows(text),
     )  # fmt: skip
 
 
@@ -83,11 +83,11 @@ def _gemv(pick: Pick) -> Drawn:
     return Drawn(
         {"k": f"{k}", "n": f"{n}", "dtype": kind, "bits": f"{dtype(kind).bits:g}"},
         right,
-        f"2 K N FLOP / (K N x {size:g} B) = {2 / size:g} FLOP/B ({right:.4g} with the vectors)",
+        f"2 K N FLOP / (K N x {size:g} B + (K + N) x 2 B) = {right:.4g} FLOP/B",
         {"half_the_flops": right / 2, "elements": 2, "wide_weights": 1, "eight_small": right / 8},
         f"rooflens place {text} --weights {kind} --on {ON}",
         INTENSITY,
-        rows(text),
+        rows=rows(text),
     )
 
 
@@ -103,7 +103,7 @@ def _norm(pick: Pick) -> Drawn:
         {"one_way": 2 * right, "elements": flops / 2, "one_flop": 1 / 4, "inverted": 1 / right},
         f"rooflens place {text} --on {ON}",
         INTENSITY,
-        rows(text),
+        rows=rows(text),
     )
 
 
@@ -118,14 +118,14 @@ def _attention(pick: Pick) -> Drawn:
             "context": f"{context}",
         },
         right,
-        f"4 B S H W FLOP / (2 B S K W x 2 B) = H / K = {group} FLOP/B ({right:.4g} with q and out)",
+        f"4 S H W FLOP / (2 S K W x 2 B + 2 H W x 2 B) = {right:.4g} FLOP/B, H / K = {group}",
         {
             "query_heads": 1, "keys_only": 2 * right, "half_the_flops": right / 2, "elements": 2 * right,
             "batch_reuses": batch * right,
         },
         f"rooflens place {text} --on {ON}",
         INTENSITY,
-        rows(text),
+        rows=rows(text),
     )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _phase(pick: Pick) -> Drawn:
         },
         f"rooflens place {text} --on {ON}",
         INTENSITY,
-        rows(text),
+        rows=rows(text),
     )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def _flops(pick: Pick) -> Drawn:
         },
         f"rooflens place {text} --on {ON}",
         "total.flops",
-        rows(text),
+        rows=rows(text),
     )
 
 

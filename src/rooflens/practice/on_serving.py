@@ -28,7 +28,7 @@ FILES = ((3e9, "2.2"), (8e9, "4.6"), (8e9, "7.9"), (13e9, "7.4"), (14e9, "8.5"),
 
 
 def _alone(params: float, size: float, on: str, measured: float | None = None) -> tuple[str, Arithmetic]:
-    text = f"params={params:g},weight_bytes={size:.0f}"
+    text = f"params={params / 1e9:g}e9,weight_bytes={size:.0f}"
     return text, arithmetic(text, alone(text), cost(text, on)[1], machine(on), measured)
 
 
@@ -51,7 +51,7 @@ def _ceiling(pick: Pick) -> Drawn:
         },
         f"rooflens predict {text} --on {on}",
         "tokens_per_s_ceiling",
-        sources(on),
+        sources=sources(on),
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _step(pick: Pick) -> Drawn:
         },
         f"rooflens place {model} --on {on} --batch {batch} --context {context}",
         "step_floor.floor_s",
-        sources(on),
+        sources=sources(on),
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _ridge_batch(pick: Pick) -> Drawn:
         | ({"sparse": high / read * size / 2} if high else {}),
         f"rooflens predict {RIDGE_MODEL} --weights {kind} --on {on}",
         "batch_at_ridge",
-        sources(on),
+        sources=sources(on),
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _mbu(pick: Pick) -> Drawn:
         },
         f"rooflens predict {text} --on {on} --measured-tokens-per-s {measured:g}",
         "mbu",
-        sources(on),
+        sources=sources(on),
     )  # fmt: skip
 
 
@@ -148,7 +148,8 @@ def _mfu(pick: Pick) -> Drawn:
         | ({"sparse": right * roof / high} if high else {}),
         f"rooflens place {text} --on {on} --measured-s '{spent_us:g} us'",
         "measured.mfu",
-        (*rows(text), *sources(on)),
+        rows=rows(text),
+        sources=sources(on),
     )  # fmt: skip
 
 

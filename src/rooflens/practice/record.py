@@ -37,7 +37,7 @@ class Drawn:
 
     worked: the formula with this drawing's numbers. missed: what each mistake gives, by the name of the mistake.
     command: prints the same number; key: where in its JSON, a step into a list by index or by `[name]`; "" where only
-    `--explain` shows it. sources: rows that were counted, and where the figures of a chip come from.
+    `--explain` shows it. rows: what was counted. sources: a chip, and where its figures come from.
     """
 
     says: Mapping[str, str]
@@ -46,7 +46,8 @@ class Drawn:
     missed: Mapping[str, float]
     command: str
     key: str = ""
-    sources: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @record

@@ -30,9 +30,9 @@ def machine(name: str) -> Machine:
     return overridden(from_accelerator(catalogue.accelerator(chip)), assignments)
 
 
-def sources(name: str) -> tuple[str, ...]:
-    """Where the figures of a chip come from."""
-    return tuple(f"{name}: {catalogue.source(key).what}" for key in catalogue.accelerator(name).sources)
+def sources(name: str) -> tuple[tuple[str, str], ...]:
+    """A chip, and where its figures come from."""
+    return tuple((name, catalogue.source(key).what) for key in catalogue.accelerator(name).sources)
 
 
 def rows(text: str) -> tuple[str, ...]:
