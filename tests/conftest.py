@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ from hypothesis import settings
 settings.register_profile("fast", deadline=None, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell sets it for what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Told(NamedTuple):
