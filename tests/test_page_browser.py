@@ -194,6 +194,64 @@ def test_a_lever_is_pulled_and_put_back(visit) -> None:
     assert "batch=16" in page.url
 
 
+def test_drafts_are_a_lever_that_is_pulled_and_stands_in_its_fields(visit) -> None:
+    page = settled(visit(f"{LLAMA}&batch=16"))
+    gain = page.inner_text("#levers tr:has-text('speculative decoding') td >> nth=2").removesuffix("×")
+    before = float(page.inner_text("#figures dd >> nth=1"))
+    page.click("#levers tr:has-text('speculative decoding') button")
+    page.wait_for_selector("#applied:not([hidden])")
+    assert float(page.inner_text("#figures dd >> nth=1")) / before == pytest.approx(float(gain), rel=0.01)
+    assert page.input_value("#tokens") == "4"  # three drafts, and the token that is sure
+    assert page.input_value("#acceptance") == "0.7"
+    assert "tokens=4&acceptance=0.7" in page.url
+    assert page.is_visible("#tokens")
+    page.click("#undo")
+    until(page, "!location.hash.includes('tokens')")
+    assert page.input_value("#tokens") == ""
+
+
+def test_further_options_are_said_in_a_link_and_on_the_command_line(visit) -> None:
+    page = visit(f"{LLAMA}&batch=16")
+    page.click("#further summary")
+    page.fill("#runtime_bytes", "0.4")  # GB
+    page.fill("#block_tokens", "16")
+    page.select_option("#attention", "unfused")
+    page.fill("#prompt", "1000")
+    page.press("#prompt", "Enter")  # a prompt waits for its output
+    page.fill("#output", "200")
+    page.press("#output", "Enter")
+    until(page, "document.getElementById('commands').textContent.includes('--output 200')")
+    commands = page.inner_text("#commands")
+    assert all(said in commands for said in ("--prompt 1000", "--block-tokens 16", "--attention unfused"))
+    again = visit("#" + page.url.partition("#")[2])
+    fields = ("runtime_bytes", "block_tokens", "attention", "prompt", "output")
+    assert [again.input_value(f"#{name}") for name in fields] == ["0.4", "16", "unfused", "1000", "200"]
+    assert again.inner_text("#commands") == commands
+    assert again.inner_text("#error") == ""
+
+
+def test_a_point_says_where_its_ceilings_come_from_and_keys_reach_the_address(visit) -> None:
+    page = visit()
+    page.focus(".spot >> nth=1")
+    link = page.locator(".tip a >> nth=0")
+    address = link.get_attribute("href")
+    assert address.startswith("https://")
+    assert link.inner_text() not in address  # a title
+    assert link.get_attribute("rel") == "noopener noreferrer"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.href") == address
+    assert page.is_visible(".tip")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.classList.contains('spot')")
+    page.mouse.move(2, 2)
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_selector(".tip", state="hidden")
+    page.hover(".spot >> nth=1")
+    page.hover(".tip a >> nth=0")  # on the way to the address it stays
+    page.wait_for_timeout(400)
+    assert page.is_visible(".tip")
+
+
 def test_a_panel_that_had_no_answer_has_one_again(visit, tmp_path) -> None:
     page = settled(visit())
     page.fill("#tp", "3")
@@ -368,11 +426,7 @@ def test_a_line_says_its_name_when_it_is_pointed_at(visit) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_no_text_is_cut_off(visit, size, lang) -> None:
     page = settled(visit(f"{FOUR}&pp=2&lang={lang}", size=size))
-    for summary in page.locator("summary").all():
-        summary.click() if summary.evaluate("node => !node.parentElement.open") else None
-    page.fill("#claim_says", "1979 TFLOP/s bf16")
-    page.click("#claim button")
-    page.wait_for_selector(".verdict")
+    opened(page)
     assert page.evaluate((DATA / "page_cut.js").read_text()) == []
 
 
@@ -433,17 +487,52 @@ def axe(tmp_path_factory):
         return archive.extractfile("package/axe.min.js").read().decode()
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light"), (BEAMER, "dark")])
-def test_axe_finds_nothing_serious(visit, axe, size, scheme) -> None:
-    page = settled(visit(f"{LLAMA}&on=measured%3Ah200-sxm-141gb&batch=16", size=size, scheme=scheme))
+def opened(page):
+    """Everything that folds is unfolded, a lever is pulled, a claim judged, a point pointed at."""
+    for summary in page.locator("summary").all():
+        if summary.is_visible() and not summary.evaluate("node => node.parentElement.open"):
+            summary.click()
     page.fill("#claim_first", "h100-sxm5-80gb")
     page.fill("#claim_says", "1979 TFLOP/s bf16")
     page.click("#claim button")
     page.wait_for_selector(".verdict")
+    page.click("#levers button >> nth=0")
+    page.wait_for_selector("#applied:not([hidden])")
+    page.focus(".spot >> nth=0")
+
+
+def read(page):
+    """A file was dropped."""
+    page.set_input_files("#file", TRACE)
+    page.wait_for_selector(".files:not([hidden])", timeout=60_000)
+
+
+def faulty(page):
+    """What is shown answers an older question, and a panel waits to be asked again."""
+    refusing(page, "levers", 1000, "0.01")
+    page.fill("#context", "2000")
+    page.press("#context", "Enter")
+    page.wait_for_selector("button.ask_again", timeout=60_000)
+    page.fill("#context", "1000000")
+    page.press("#context", "Enter")
+    page.wait_for_selector(".stale")
+    page.click("#copy_link")
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme", "state"),
+    [
+        (WIDE, "light", opened), (WIDE, "dark", opened), (PHONE, "light", opened), (BEAMER, "dark", opened),
+        (WIDE, "dark", read), (WIDE, "light", faulty), (PHONE, "dark", faulty),
+    ],
+)  # fmt: skip
+def test_axe_finds_nothing_serious(visit, axe, size, scheme, state) -> None:
+    page = settled(visit(f"{LLAMA}&on=measured%3Ah200-sxm-141gb&batch=16&tp=2", size=size, scheme=scheme))
+    state(page)
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     serious = [
-        (one["id"], [node["target"] for node in one["nodes"]][:4])
+        (one["id"], [(node["target"], node["any"][:1]) for node in one["nodes"]][:4])
         for one in found["violations"]
         if one["impact"] in ("serious", "critical")
     ]

@@ -22,7 +22,7 @@ from rooflens.server.state import BATCHES, LANGS, Lang, State
 
 MODULES = (  # each needs only those before it
     "dom.js", "link.js", "ask.js", "page.js", "scale.js", "names.js", "hint.js", "plot.js", "chart.js", "panels.js",
-    "keep.js", "controls.js", "later.js", "asides.js", "app.js",
+    "keep.js", "further.js", "controls.js", "later.js", "asides.js", "app.js",
 )  # fmt: skip
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 SHARED = ("place", "predict", "commands")  # the same in every language, so that a file holds them once

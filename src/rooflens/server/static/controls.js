@@ -1,5 +1,6 @@
 // The controls: what each offers, the state in them, and the state that a hand on one of them makes.
 import { by, el, put } from "./dom.js";
+import { further, furtherFields } from "./further.js";
 import { page, words } from "./page.js";
 
 const COUNTS = ["context", "tp", "pp", "ep", "microbatches"];
@@ -48,7 +49,7 @@ export function controls() {
   for (const name of COUNTS) if (document.activeElement !== by(name)) by(name).value = state[name];
   by("microbatches_of").hidden = !(state.pp > 1 || state.microbatches > 1);
   for (const name of CHOSEN) pick(by(name), state[name]);
-  if (["tp", "pp", "ep"].some((name) => state[name] > 1) || CHOSEN.some((name) => state[name])) unfold(true);
+  if (further() || ["tp", "pp", "ep"].some((name) => state[name] > 1) || CHOSEN.some((name) => state[name])) unfold(true);
   by("lang").value = state.lang;
   const at = start.batches.findLastIndex((batch) => batch <= state.batch);
   if (start.batches[by("batch").value] !== state.batch) by("batch").value = Math.max(0, at);
@@ -65,6 +66,7 @@ export function still() {
 
 export function handled(change) {
   const { start } = page;
+  furtherFields(change);
   by("batch").addEventListener("input", (event) => change({ batch: start.batches[event.target.value] }, { remember: false }));
   by("batch_exact").addEventListener("change", (event) => whole(event.target, "batch", change));
   for (const name of COUNTS) by(name).addEventListener("change", (event) => whole(event.target, name, change));

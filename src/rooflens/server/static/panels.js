@@ -31,9 +31,9 @@ export function showOperators(found) {
 
 export function showLevers(found, words, pull) {
   const button = (at) => {
-    const { set, cells } = found.rows[at];
+    const { change, cells } = found.rows[at];
     const [name] = cells;
-    return set && pull ? el("button", { type: "button", "aria-label": `${words("apply")}: ${name}`, onclick: () => pull(name, set) }, words("apply")) : "";
+    return change && pull ? el("button", { type: "button", "aria-label": `${words("apply")}: ${name}`, onclick: () => pull(name, change) }, words("apply")) : "";
   };
   const heads = found.heads.toSpliced(1, 0, words("change"));
   const made = table(heads, found.rows.map((row) => row.cells), { second: button, under: (at) => found.rows[at].note });
