@@ -311,13 +311,13 @@ def test_too_many_questions_are_refused_at_once() -> None:
 
 
 def test_what_is_kept_is_bounded_by_its_bytes() -> None:
-    kept, asked = Kept(3 * (BESIDE + 10)), partial(State, machines=(H100,), model="llama-3.1-8b")
+    kept, asked = Kept[bytes](3 * (BESIDE + 10)), partial(State, machines=(H100,), model="llama-3.1-8b")
     for batch in (1, 2, 3):
-        kept.put("state", asked(batch=batch), b"0123456789")
+        kept.put("state", asked(batch=batch), b"0123456789", 10)
     assert kept.get("state", asked(batch=1)) == b"0123456789"
-    kept.put("state", asked(batch=4), b"0123456789")
+    kept.put("state", asked(batch=4), b"0123456789", 10)
     assert [batch for batch in (1, 2, 3, 4) if kept.get("state", asked(batch=batch))] == [1, 3, 4]
-    kept.put("state", asked(batch=4), b"0")
+    kept.put("state", asked(batch=4), b"0", 1)
     assert kept.bytes == 3 * BESIDE + 21
-    kept.put("state", asked(batch=5), b"x" * 100_000)
+    kept.put("state", asked(batch=5), b"", 100_000)
     assert kept.bytes == 0

@@ -28,6 +28,7 @@ from rooflens.server.state import BATCHES, NOBODY, State, known_machine, state
 from rooflens.server.workers import RETRY_S, Answers, Here
 
 MOST_BODY = 256 << 10
+MOST_READ, SHORT = 8 << 20, 2 << 10  # bytes of questions that are remembered as states, and of one of them
 BODY_S, FILE_S = 10.0, 60.0  # until a question is here whole, and until a file is
 READ_AT_ONCE = 2  # files, each by a process of its own
 MOST_FILES = 8  # that are on their way or wait to be read: each may be 32 MiB of memory
@@ -44,7 +45,8 @@ class Page:
     """
 
     def __init__(self, first: State, given: Given, quick: Answers, slow: Answers) -> None:
-        self.first, self.given, self.kept = first, given, Kept()
+        self.first, self.given = first, given
+        self.kept, self.read = Kept[bytes](), Kept[State](MOST_READ)
         self.quick, self.slow = quick, slow
         self.reading, self.files = asyncio.Semaphore(READ_AT_ONCE), 0
         self.coming: dict[tuple[str, object], asyncio.Task[bytes]] = {}
@@ -73,7 +75,8 @@ class Page:
 
     async def claim(self, request: Request) -> Response:
         """A claim, taken apart."""
-        return await self._reply("claim", panels.said(await self._said(request, "claim"), self.given), self.quick)
+        data = _parsed(request, await _body(request, MOST_BODY, BODY_S), "claim")
+        return await self._reply("claim", panels.said(data, self.given), self.quick)
 
     async def file(self, request: Request) -> Response:
         """A dropped file: its bytes are the body, its name and what is asked are in the query."""
@@ -121,13 +124,15 @@ class Page:
             await who.close()
 
     async def _asked(self, request: Request) -> State:
-        return state(await self._said(request, "state"), self.given)
-
-    async def _said(self, request: Request, what: str) -> Any:
-        """The JSON of a request; the language it names is that of a refusal."""
-        data = artefacts.parse_json(await _body(request, MOST_BODY, BODY_S), what)
-        request.state.lang = data.get("lang") if isinstance(data, dict) else None
-        return data
+        """The state of a request; one that was asked before in the same words is not read again."""
+        body = await _body(request, MOST_BODY, BODY_S)
+        asked = self.read.get("read", body)
+        if asked is None:
+            asked = state(_parsed(request, body, "state"), self.given)
+            if len(body) <= SHORT:
+                self.read.put("read", body, asked, len(body))
+        request.state.lang = asked.lang
+        return asked
 
     async def _reply(self, kind: str, asked: Any, who: Answers) -> Response:
         return self._json(await self._found(kind, asked, who))
@@ -146,7 +151,7 @@ class Page:
     async def _made(self, kind: str, asked: Any, who: Answers) -> bytes:
         try:
             body = await who.ask(kind, asked)
-            self.kept.put(kind, asked, body)
+            self.kept.put(kind, asked, body, len(body))
             return body
         finally:
             del self.coming[kind, asked]
@@ -162,6 +167,13 @@ class Page:
                 return
             with contextlib.suppress(RooflensError):
                 await self._found("state", replace(asked, batch=batch), self.quick)
+
+
+def _parsed(request: Request, body: bytes, what: str) -> Any:
+    """The JSON of a body; the language it names is that of a refusal."""
+    data = artefacts.parse_json(body, what)
+    request.state.lang = data.get("lang") if isinstance(data, dict) else None
+    return data
 
 
 def _bytes(found: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,8 @@ from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.placement import PlacedOperator
 from rooflens.units import percent, show
 
+MOST = 4096  # texts of ceilings that are remembered
+_TOLD: dict[tuple[int, str], tuple[Ceiling, str]] = {}
 HEADS = ("operator", "flops", "bytes", "intensity", "bound", "attainable", "of_peak", "floor")
 
 
@@ -80,5 +82,15 @@ def _used(answered: Answer, o: PlacedOperator) -> list[Ceiling]:
 
 
 def _ceiling(ceiling: Ceiling, lang: str) -> str:
+    """A machine keeps its ceilings: each is told once, and held here so that nothing else takes its identity."""
+    known = _TOLD.get((id(ceiling), lang))
+    if known is None:
+        if len(_TOLD) >= MOST:
+            _TOLD.clear()
+        known = _TOLD[id(ceiling), lang] = ceiling, _told(ceiling, lang)
+    return known[1]
+
+
+def _told(ceiling: Ceiling, lang: str) -> str:
     text = f"{ceiling.id} {show(ceiling.floor_value, ceiling.unit)} ({word('origin', ceiling.origin, lang)})"
     return say("place.source", lang, ceiling=text, source=ceiling.source) if ceiling.source else text

@@ -6,6 +6,7 @@ is sent, or the sentence why there is none. It ends when nobody writes to it any
 
 from __future__ import annotations
 
+import gc
 import json
 import struct
 import sys
@@ -55,4 +56,6 @@ def serve(questions: BinaryIO, answers: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # what is loaded stays, and answers leave few circles behind: looking for them was a tenth of the time
+    gc.set_threshold(100_000, 20, 100)
     serve(sys.stdin.buffer, sys.stdout.buffer)
