@@ -25,6 +25,7 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
         "watched", "doctored", "doctor_files", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled",
         "claims", "kernels",
     ),
+    "completion": ("completion",),
     "practice": ("practice", "practice_asked", "practice_why", "practice_missed"),
     "trend": ("trend",), "refused": ("refused",),
     "watch": ("watch",), "export": ("export",), "page": ("page",),
