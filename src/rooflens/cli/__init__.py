@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from rooflens import __version__
 from rooflens.errors import RooflensError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+COMPLETING = "_ROOFLENS_COMPLETE"  # a shell that completes words asks with it
 
 # verb -> (module, one sentence); help for all of them imports none of them
 VERBS = {
@@ -43,6 +47,7 @@ VERBS = {
     "serve": ("serve", "The same to look at and to drag: a page of this machine, in a browser."),
     "page": ("page", "The same page as one file that works offline, to share."),
     "practice": ("practice", "Can I do it by hand? Problems asked, answers checked with their units, explained."),
+    "completion": ("completion", "How do I complete words with Tab? For bash, zsh and fish."),
 }
 
 
@@ -65,7 +70,20 @@ class Verbs(click.Group):
             close = near(cmd_name, self.verbs)
             hint = f"did you mean {close[0]!r}?" if close else f"verbs are {', '.join(self.verbs)}"
             raise click.UsageError(f"no such verb {cmd_name!r}; {hint}", ctx)
-        return _loaded(self.verbs[cmd_name][0])
+        command = _loaded(self.verbs[cmd_name][0])
+        if COMPLETING not in os.environ:
+            return command
+        from rooflens.cli.completing import offering
+
+        return offering(cmd_name, command)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The verbs that begin so, from the table, and options as they are."""
+        from click.shell_completion import CompletionItem
+
+        begun = [name for name in self.verbs if name.startswith(incomplete)]
+        offered = [CompletionItem(name, help=self.verbs[name][1]) for name in begun]
+        return [*offered, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         """The verb's answer, or 141 when nobody reads it any more: click would exit 1, which here means no."""
@@ -93,13 +111,24 @@ def _loaded(module: str) -> click.Command:
 
 @click.group(
     cls=Verbs,
+    invoke_without_command=True,
+    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong use or interrupted.\n\n"
     "Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --batch 16",
 )
-@click.version_option(__version__, prog_name="rooflens")
-def group() -> None:
+@click.option("--version", is_flag=True, help="Show the version and exit; with --json also what it runs on.")
+@click.option("--json", "as_json", is_flag=True, help="Of --version: one JSON object on standard output.")
+@click.pass_context
+def group(ctx: click.Context, version: bool, as_json: bool) -> None:
     """How fast could an LLM run on this machine, how fast does it, what stands between, and what to change."""
+    if version:
+        from rooflens.cli.version import told
+
+        click.echo(told(as_json=as_json))
+        ctx.exit()
+    if as_json:
+        raise click.UsageError("--json stands behind a verb, or beside --version", ctx)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -140,7 +169,7 @@ def _run(arguments: list[str] | None) -> int:
     except RooflensError as error:
         return _say(str(error), error.exit_code)
     except click.ClickException as error:
-        return _say(error.format_message(), 2)
+        return _say(error.format_message(), 2, named=type(error).__name__ != "NoArgsIsHelpError")
     except (click.Abort, KeyboardInterrupt):
         return _say("stopped; files written so far are whole; start it again to finish", 2)
     except MemoryError:
@@ -152,8 +181,8 @@ def _run(arguments: list[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _say(sentence: str, code: int) -> int:
+def _say(sentence: str, code: int, *, named: bool = True) -> int:
     if sentence:
         with suppress(OSError):  # nobody can be told
-            click.echo(f"rooflens: {sentence}", err=True)
+            click.echo(f"rooflens: {sentence}" if named else sentence, err=True)
     return code
