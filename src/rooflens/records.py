@@ -188,7 +188,7 @@ def _sequence(kind: Any, data: Any, path: str, faults: list[str], unit: str | No
         faults.append(f"{path}: expected {len(inner)} entries, found {len(data)}")
         return make([])
     if inner[0] is float and not unit and all(type(v) is float for v in data) and math.isfinite(sum(data)):
-        return make(data)  # samples are most of an artefact
+        return make([*data])  # samples are most of an artefact
     kinds = inner if fixed else (inner[0],) * len(data)
     return make([_value(k, v, f"{path}[{i}]", faults, unit) for i, (k, v) in enumerate(zip(kinds, data, strict=True))])
 

@@ -20,7 +20,12 @@ from rooflens.roofline.ceilings import Machine
 MOST_PRICED = 64  # of the worst; each is two predictions
 
 
-def fleet(
+def fleet(folder: str | Path, **asked: Any) -> Report:
+    """All nodes of a folder, judged against one another, a stored baseline and their own past; as `judged_fleet`."""
+    return judged_fleet(folder, **asked)[0]
+
+
+def judged_fleet(
     folder: str | Path,
     *,
     baseline: str | Path | None = None,
@@ -29,8 +34,8 @@ def fleet(
     rules: Rules | None = None,
     workers: int = 1,
     **asked: Any,
-) -> Report:
-    """All nodes of a folder, judged against one another, a stored baseline and their own past.
+) -> tuple[Report, tuple[NodeFile, ...]]:
+    """The report of a folder and what was read of each node.
 
     folder: one JSON file a node. save_baseline: where this run is put, after it was judged. model: what is priced on
     the median device and on each that is out; asked: fields of Load and of api.Question, as tp, pp or batch. workers:
@@ -46,7 +51,7 @@ def fleet(
         found = _priced(found, files, model, asked)
     if save_baseline is not None:
         save(Path(save_baseline), files, rules)
-    return found
+    return found, files
 
 
 def _priced(found: Report, files: tuple[NodeFile, ...], model: str, asked: dict[str, Any]) -> Report:

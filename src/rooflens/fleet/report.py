@@ -12,10 +12,11 @@ from rooflens.peers.causes import Causes, Known, cause_of
 from rooflens.peers.history import Baseline
 from rooflens.peers.judging import FEWEST, judge
 from rooflens.peers.record import STATES, Figure, Key, Loss, Reason, Rules, Spread, Standing
-from rooflens.peers.sentences import CONVENTIONS, NOTES, PROMISE
+from rooflens.peers.sentences import CONVENTIONS, NOTES
 from rooflens.peers.wiring import blamed, ends
 from rooflens.records import field, html, record, replace
 from rooflens.samples import median
+from rooflens.units import percent
 
 SCHEMA = "rooflens/fleet/1"
 FEW_LACK = 0.5  # of the equals that have a figure, from which on it is missed
@@ -125,8 +126,13 @@ def report(files: Sequence[NodeFile], baseline: Baseline | None = None, rules: R
         notes=tuple(dict.fromkeys([*found.notes, *(note for one in files for note in one.notes),
                                    *_lacking(figures, keys), *_unknown(keys, baseline)])),
         rules=rules,
-        conventions=CONVENTIONS | ({"promised": PROMISE} if any(one.paths for one in files) else {}),
+        conventions=_conventions(rules),
     )  # fmt: skip
+
+
+def _conventions(rules: Rules) -> dict[str, str]:
+    devices, share = f"{1 / rules.false_alarms:,.0f}", percent(rules.least)
+    return {name: text.format(devices=devices, share=share) for name, text in CONVENTIONS.items()}
 
 
 def placed_figures(files: Sequence[NodeFile]) -> tuple[Figure, ...]:

@@ -44,7 +44,7 @@ _WORDS: tuple[tuple[str, Cause], ...] = (
     ("contention", "contention"),
 )  # fmt: skip
 _LOWER = 0.98  # of its equals' clock, from which on that is the reason
-_HALVES = 0.04  # how near to a half or a quarter a share of PCIe points to lanes
+_NEAR = 0.08  # to a half or a quarter of PCIe's rate, from which on it points to lanes
 _HELD = re.compile(r"\((.*)\)\s*$")
 _LEFT: dict[str, Cause] = {"settled": "power", "memory": "memory", "pcie": "pcie", "link": "nvlink", "fresh": "clock"}
 
@@ -185,8 +185,8 @@ def _left(parts: set[str], losses: Sequence[Loss], pairs: tuple[int, int]) -> Re
     name = names.pop()
     if name == "pcie":
         left = median(loss.share for loss in losses)
-        for lanes, said in ((1 / 2, "half"), (1 / 4, "a quarter")):
-            if abs(left - lanes) < _HALVES * 2 * lanes:
-                return Reason("pcie", "figures", SEEN["lanes"].format(share=percent(left, 2), part=said))
+        for lanes, said in ((1 / 2, "half"), (1 / 4, "quarter")):
+            if abs(left / lanes - 1) < _NEAR:
+                return Reason("pcie", "figures", SEEN[said].format(share=percent(left, 2)))
     what = SEEN[name].format(count=pairs[0], all=pairs[1])
     return Reason(_LEFT[name], "figures", what)

@@ -191,7 +191,8 @@ def _spread(one: _Class, known: Baseline, chances: Mapping[str, float], rules: R
     return Spread(
         first.id, first.key, first.unit, len(values), values[0], low, _value(centre, first.unit), high, values[-1],
         one.middle.spread, ordered[0][1].of, math.exp(ordered[0][0] - centre), seen, sure,
-        usual.median if usual else None, one.refused,
+        usual.median if usual else None,
+        share(_value(centre, first.unit), usual.median, first.unit) if usual else None, one.refused,
     )  # fmt: skip
 
 
@@ -228,9 +229,9 @@ def _majority(classes: Sequence[_Class], chances: Mapping[str, float], rules: Ru
 def _moved(spreads: Sequence[Spread], rules: Rules) -> Iterator[str]:
     """Where today's median is not that of the baseline."""
     for spread in spreads:
-        if spread.baseline is None:
+        now = spread.of_baseline
+        if now is None:
             continue
-        now = share(spread.median, spread.baseline, spread.unit)
         if now < 1 - rules.least or now > 1 / (1 - rules.least):
             yield NOTES["below" if now < 1 else "above"].format(id=spread.id, share=percent(abs(now - 1), 2))
 

@@ -58,7 +58,7 @@ class Spread:
 
     spread: of a device about the median, robust (1 is 100 %), moderated by what is usual where devices are few.
     slowest_share: its speed over the median. seen: the smallest loss that is named here; sure: the one that is missed
-    once in a thousand.
+    once in a thousand. baseline: the stored median, of_baseline: today's over it, in speed. refused: not trusted.
     """
 
     id: str
@@ -76,6 +76,7 @@ class Spread:
     seen: float | None = None
     sure: float | None = None
     baseline: float | None = None
+    of_baseline: float | None = None
     refused: int = 0
 
 

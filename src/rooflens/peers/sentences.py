@@ -7,14 +7,15 @@ SEEN: dict[str, str] = {
     "settled": "only settled rates are behind, fresh ones are not: power or heat, and no tool says which",
     "memory": "only memory is behind: errors that were corrected, replaced rows or the memory clock",
     "pcie": "only PCIe is behind",
-    "lanes": "PCIe runs at {share} of its equals, as with {part} of the lanes",
+    "half": "PCIe runs at {share} of its equals, as with half of the lanes",
+    "quarter": "PCIe runs at {share} of its equals, as with a quarter of the lanes",
     "link": "only links to other devices are behind: {count} of its {all} pairs",
     "fresh": "compute is behind and memory is not, as with a low clock, which nobody says",
     "unknown": "nothing that was asked says why",
     "wrong": "a result was wrong, so its rates are worth nothing: {why}",
 }
 NOTES: dict[str, str] = {
-    "few": "{key}: of {count} it cannot be told by its equals which is slow ({least} can)",
+    "few": "{key}: {count} are too few to tell by its equals which is slow, {least} are enough",
     "majority": "{id}: {count} of {all} are at least {share} faster than the median, so most may be slow; a baseline "
     "tells",
     "below": "{id}: today's median is {share} below the baseline: most of them are slow, or all have changed",
@@ -29,11 +30,12 @@ NOTES: dict[str, str] = {
     "wiring": "its path is {kind} and that of most others in this place is {usual}",
     "alone": "of the pairs of its devices only this one is behind: its cable, its port or its place in the topology",
 }
-PROMISE = "what is promised: the links that the node's tools show x the stated rate of one"
 CONVENTIONS: dict[str, str] = {
-    "score": "speed over the median of its equals, or over its own past; of the figure that is furthest behind by what "
-    "can be told from chance",
-    "equals": "devices of one name, driver and library, in one folder",
-    "out": "behind by more than chance leaves, and by 5 % or so much that 5 % cannot be ruled out",
-    "spread": "robust, of devices about the median; of few drawn towards what is usual",
+    "score": "a score is speed over the median of its equals, or over its own past: of the figure that is furthest "
+    "behind by what can be told from chance",
+    "equals": "equals are devices of one name, driver and library, in one folder",
+    "out": "out is who is behind by more than luck explains (one device of {devices} by mistake), and by {share}, or "
+    "by so much that this cannot be ruled out",
+    "spread": "a spread is robust, of devices about the median; that of few is drawn towards what is usual",
+    "promised": "what is promised: the links that the node's tools show x the stated rate of one",
 }

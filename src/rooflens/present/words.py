@@ -20,8 +20,9 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "kernels": ("profiles",),
     "lab": ("lab", "gains"), "machines": ("machines",), "measure": ("measure",), "models": ("models",),
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
-    "doctor": ("doctor",),
+    "doctor": ("doctor",), "fleet": ("fleet",),
     "retold": (
+        "fleets",
         "watched", "doctored", "doctor_files", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled",
         "claims", "kernels",
     ),
