@@ -89,8 +89,10 @@ docs-check: $(DEV_STAMP)  ## quoted output in README.md and docs/ is what the co
 	@test -z "$(COGGED)" || PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cog --check --diff -P $(COGGED)
 
 .PHONY: docs-write
-docs-write: $(DEV_STAMP)  ## write that output anew
+docs-write: $(DEV_STAMP)  ## write that output anew, and what else of docs/ is made
+	@$(PY) tools/rooms.py
 	@test -z "$(COGGED)" || PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cog -r -P $(COGGED)
+	@$(PY) tools/applied.py --write docs/adding/*.md
 
 .PHONY: docs
 docs: $(DOCS_STAMP)  ## set up and build docs/ as a site in build/docs; a warning, such as a dead link, is an error
