@@ -237,6 +237,8 @@ def test_a_point_says_where_its_ceilings_come_from_and_keys_reach_the_address(vi
     address = link.get_attribute("href")
     assert address.startswith("https://")
     assert link.inner_text() not in address  # a title
+    assert page.locator(".tip a").count() >= 2  # of every source that has one
+    assert "source: stas" not in page.inner_text(".tip")
     assert link.get_attribute("rel") == "noopener noreferrer"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.href") == address
@@ -408,6 +410,8 @@ def test_no_name_in_the_plot_lies_on_another(visit, size, fragment) -> None:
     page = visit(fragment, size=size)
     names = page.evaluate((DATA / "page_names.js").read_text())
     assert len(names) >= 3
+    vectors = [name["text"] for name in names if " 134 TFLOP/s" in name["text"]]
+    assert all("vector" in text for text in vectors)  # shortened, it is still no roof of matrix units
     for at, name in enumerate(names):
         for other in names[at + 1 :]:
             assert lie_apart(name["corners"], other["corners"]), (name["text"], other["text"])
@@ -540,12 +544,23 @@ def test_axe_finds_nothing_serious(visit, axe, size, scheme, state) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
+TWO = f"{LLAMA}&on=measured%3Ah200-sxm-141gb&batch=32"
+
+
 @pytest.mark.parametrize(
-    ("name", "size", "scheme"), [("page", WIDE, "light"), ("page-dark", WIDE, "dark"), ("page-phone", PHONE, "light")]
-)
-def test_pictures_of_the_page(visit, tmp_path, name, size, scheme) -> None:
+    ("name", "fragment", "size", "scheme"),
+    [
+        ("page", TWO, WIDE, "light"), ("page-dark", FOUR, WIDE, "dark"), ("page-phone", TWO, PHONE, "light"),
+        ("page-es", f"{LLAMA}&batch=16&weights=fp8&lang=es", WIDE, "light"),
+    ],
+)  # fmt: skip
+def test_pictures_of_the_page(visit, tmp_path, name, fragment, size, scheme) -> None:
     """Written into docs/ when PICTURES is set: fonts differ from system to system."""
-    page = settled(visit(f"{LLAMA}&on=measured%3Ah200-sxm-141gb&batch=32", size=size, scheme=scheme))
+    page = settled(visit(fragment, size=size, scheme=scheme, device_scale_factor=2 if size is PHONE else 1))
+    until(page, "!document.querySelector('.busy')")
+    if size is PHONE:
+        page.evaluate("document.querySelector('.roofline').scrollIntoView()")
+        assert page.locator(".plot").bounding_box()["y"] + page.locator(".plot").bounding_box()["height"] < size[1]
     home = PICTURES if os.environ.get("PICTURES") else tmp_path
     page.screenshot(path=home / f"{name}.png")
     assert (home / f"{name}.png").stat().st_size > 20_000

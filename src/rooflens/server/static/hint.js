@@ -52,10 +52,10 @@ export class Hint {
 
 // A text with the ids of sources in it as links by their titles; as it came where nothing is known of an id.
 function sourced(text, sources) {
-  const id = Object.keys(sources).sort((one, other) => other.length - one.length).find((name) => text.includes(name));
-  if (id === undefined) return [text];
-  const [before, after] = [text.slice(0, text.indexOf(id)), text.slice(text.indexOf(id) + id.length)];
-  const { title, url } = sources[id];
-  const link = url ? el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, title ?? id) : title ?? id;
-  return [before, link, ...sourced(after, sources)];
+  const ids = Object.keys(sources).map((id) => id.replace(/[^\w]/g, "\\$&"));
+  if (!ids.length) return [text];
+  return text.split(new RegExp(`(?<![\\w-])(${ids.join("|")})(?![\\w-])`)).map((part) => {
+    const { title, url } = Object.hasOwn(sources, part) ? sources[part] : { title: part };
+    return url ? el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, title) : title;
+  });
 }

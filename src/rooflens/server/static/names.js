@@ -4,7 +4,7 @@ import { svg } from "./dom.js";
 import { crossing, within } from "./scale.js";
 
 const GAP = 4;
-const ALONG = [0.04, 0.2, 0.4, 0.6];
+const ALONG = [0.04, 0.2, 0.4, 0.6, 0.12, 0.3, 0.5, 0.7];
 const MOST = 24;
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -122,10 +122,13 @@ function level([, y1, , y2]) {
   return y1 === y2;
 }
 
-// "fp8, fp8_acc16, int8 1.98 PFLOP/s" as "fp8 1.98 PFLOP/s"; "memory read 4.61 TB/s" as "memory 4.61 TB/s".
+// "fp8, fp8_acc16, int8 1.98 PFLOP/s" as "fp8 1.98 PFLOP/s"; the path that dtypes share stays: a roof of vector units is
+// none of matrix units. "bf16, fp16 vector 134 TFLOP/s" as "bf16 vector 134 TFLOP/s".
 function short(label) {
-  const parts = label.split(" ");
-  return parts.length > 3 ? [parts[0].replace(/,$/, ""), ...parts.slice(-2)].join(" ") : label;
+  const words = label.split(" ");
+  const [first, ...others] = words.slice(0, -2).join(" ").split(", ");
+  const path = first.includes(" ") ? "" : others.find((name) => name.includes(" "))?.split(" ").slice(1).join(" ");
+  return [first, path, ...words.slice(-2)].filter(Boolean).join(" ");
 }
 
 // As many names as a glance takes in, and how many more there are.

@@ -4,7 +4,7 @@ import { Hint } from "./hint.js";
 import { Names } from "./names.js";
 import { around, joined, set, ticks, within } from "./scale.js";
 
-const MARGIN = { top: 22, right: 12, bottom: 40, left: 72 };  // at letters of 12 pixels
+const MARGIN = { top: 22, right: 12, bottom: 40, left: 77 };  // at letters of 12 pixels
 export const MARKS = [
   "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0", "M-5.5,-5.5h11v11h-11z", "M0,-7L6.6,5H-6.6z", "M0,-7.5L7.5,0L0,7.5L-7.5,0z",
 ];
