@@ -14,7 +14,7 @@ from rooflens.api.deployed import PLAIN, RESERVE, Load, deployment, estimator, k
 from rooflens.catalogue.calibrations import SERVED, STACK
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
-from rooflens.errors import RooflensError
+from rooflens.errors import BadFile, RooflensError
 from rooflens.fleet.sweeping.shard import Work
 from rooflens.models import Model
 from rooflens.prediction.predicting import Estimator
@@ -63,13 +63,23 @@ class Ingredients:
 
 def read_grid(path: Path) -> Axes:
     """The axes that a grid's file spells (YAML or JSON). Raises BadFile with every fault."""
-    if path.suffix == ".json":
-        data = artefacts.read_json(path)
-    else:
-        from rooflens.readers.plain_yaml import plain_yaml
+    return axes_of(_plain(path), str(path), _wrong)
 
-        data = plain_yaml(path)
-    return axes_of(data, str(path), _wrong)
+
+def read_env(path: Path) -> dict[str, Any]:
+    """A runtime environment of Ray's, from YAML or JSON; what is in it is Ray's to judge."""
+    found = _plain(path)
+    if not isinstance(found, dict):
+        raise BadFile(str(path), ["expected keys and values, as pip: [numpy, pyarrow]"])
+    return found
+
+
+def _plain(path: Path) -> Any:
+    if path.suffix == ".json":
+        return artefacts.read_json(path)
+    from rooflens.readers.plain_yaml import plain_yaml
+
+    return plain_yaml(path)
 
 
 def ingredients(axes: Axes) -> Ingredients:

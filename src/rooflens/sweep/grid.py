@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rooflens.errors import BadFile, near
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import decode, encode, field, fields, quantity, record
+from rooflens.records import decode, encode, fields, quantity, record
 from rooflens.sweep.columns import FIGURES
 from rooflens.sweep.sizes import LARGEST, size, sizes
 
@@ -25,6 +25,8 @@ LOADS = ("prompt", "output", "context")
 SIZES = (*DEVICES, "batch", *LOADS)
 MOST_VALUES = 1 << 20  # of one axis
 MOST_POINTS = 1 << 50
+SHARD_POINTS = 1 << 19  # some 15 MB, priced in a second
+MOST_SHARD = 1 << 24  # is in memory at once
 MOST_DEVICES = 1 << 15  # of one kind of sharing: what the files' columns hold
 
 
@@ -34,7 +36,7 @@ class Grid:
 
     Absent: weights, kv, math: the model's own; engine: none named; tp to dp and batch: 1; prompt, output, context: as
     for `predict`. What follows holds for all points, as the options of `predict` say. columns: the figures to keep, all
-    when none is named. keep: `fits` leaves out, and counts, what does not fit.
+    when none is named. keep: `fits` leaves out, and counts, what does not fit. shard_points: of one file, about.
     """
 
     models: Names
@@ -62,6 +64,7 @@ class Grid:
     graph_bytes: float | None = quantity("B", default=None)
     columns: Names | None = None
     keep: Keep = "all"
+    shard_points: int = SHARD_POINTS
 
 
 @record
@@ -75,7 +78,8 @@ class Axes:
     fixed: Mapping[str, Any]
     columns: tuple[str, ...]
     keep: Keep = "all"
-    of_loads: int = field(default=1)
+    of_loads: int = 1
+    shard_points: int = SHARD_POINTS
 
     @property
     def cases(self) -> int:
@@ -112,14 +116,15 @@ def _axes(found: Grid) -> Axes:
     names = {name: _once(_listed(getattr(found, name))) for name in NAMES}
     devices = {name: _once(_spelled(getattr(found, name))) for name in DEVICES}
     loads = {name: _once(_spelled(value)) for name in LOADS if (value := getattr(found, name)) is not None}
-    several = {*NAMES, *SIZES, "columns", "keep"}
+    several = {*NAMES, *SIZES, "columns", "keep", "shard_points"}
     fixed = {
         f.name: value for f in fields(Grid) if f.name not in several and (value := getattr(found, f.name)) is not None
     }
     chosen = _listed(found.columns) if found.columns is not None else tuple(FIGURES)
     columns = tuple(name for name in FIGURES if name in chosen)
     each = math.prod(len(values) for values in loads.values())
-    return Axes(names, devices, _once(_spelled(found.batch)), loads, encode(fixed), columns, found.keep, each)
+    batch = _once(_spelled(found.batch))
+    return Axes(names, devices, batch, loads, encode(fixed), columns, found.keep, each, found.shard_points)
 
 
 def _listed(value: Names) -> tuple[str, ...]:
@@ -154,8 +159,9 @@ def _size_faults(name: str, value: Any) -> Iterator[str]:
         if isinstance(one, (int, str)) and not isinstance(one, bool):
             where = f"{name}[{i}]" if several is value else name
             try:
-                if name in DEVICES and max(_spelled(one)) > MOST_DEVICES:
-                    yield f"{where}: {max(_spelled(one))} devices; {MOST_DEVICES} are the most"
+                most = max(_spelled(one))
+                if name in DEVICES and most > MOST_DEVICES:
+                    yield f"{where}: {most} devices; {MOST_DEVICES} are the most"
             except ValueError as error:
                 yield f"{where}: {error}"
 
@@ -166,7 +172,7 @@ def _name_faults(name: str, value: Any, check: Check) -> Iterator[str]:
         yield f"{name}: the list is empty; name one"
     for i, one in enumerate(several):
         if isinstance(one, str) and (one != OWN or name in ("models", "machines")) and (said := check(name, one)):
-            yield f"{name}[{i}]: {said}" if len(several) > 1 else f"{name}: {said}"
+            yield f"{name}[{i}]: {said}" if several is value else f"{name}: {said}"
 
 
 def _column_faults(value: Any) -> Iterator[str]:
@@ -189,6 +195,9 @@ def _fixed_faults(given: Mapping[str, Any]) -> Iterator[str]:
         value = given.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= LARGEST:
             yield f"{name}: must be at least 1, not {value}" if value < 1 else f"{name}: {value} is too large"
+    at_once = given.get("shard_points")
+    if isinstance(at_once, int) and not 1 <= at_once <= MOST_SHARD:
+        yield f"shard_points: from 1 to {MOST_SHARD}, not {at_once}"
     share = given.get("memory_fraction")
     if isinstance(share, (int, float)) and not 0 < share <= 1:
         yield f"memory_fraction: lies above 0 and up to 1, not at {share:g}"

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from rooflens.records import record
 from rooflens.sweep.grid import DEVICES, LOADS, NAMES, Axes
 
-SHARD_POINTS = 1 << 19
 PIECE_POINTS = 1 << 15  # arrays of so many stay near the processor
 
 
@@ -90,4 +89,4 @@ def _rows(axes: Axes) -> int:
 
 
 def _rows_a_shard(axes: Axes) -> int:
-    return max(1, SHARD_POINTS // axes.of_loads)
+    return max(1, axes.shard_points // axes.of_loads)

@@ -111,11 +111,12 @@ def _same(path: Path, before: Identity, now: Identity) -> None:
             f"{path} was begun by rooflens {before.rooflens}, and {now.rooflens} may come to other figures; {end}"
         )
     old, new = encode(before.axes), encode(now.axes)
-    differ = [name for name in new if old.get(name) != new[name]]
-    inner = [name for one in differ if isinstance(new[one], dict) for name in _differing(old.get(one), new[one])]
-    if differ:
-        said = ", ".join(inner or differ)
-        raise RooflensError(f"{path} was made from another grid ({said} differ{'s' if len(inner) == 1 else ''}); {end}")
+    differ = [name for name in _differing(old, new) if name != "of_loads"]
+    inside = {name: _differing(old[name], new[name]) for name in differ if isinstance(new[name], dict)}
+    said = [name for one in differ for name in inside.get(one, [one])]
+    if said:
+        verb = "differs" if len(said) == 1 else "differ"
+        raise RooflensError(f"{path} was made from another grid ({', '.join(said)} {verb}); {end}")
     changed = _differing(dict(before.digests), dict(now.digests))
     if changed:
         raise RooflensError(f"{path} was begun before {', '.join(changed)} changed; {end}")

@@ -1,0 +1,140 @@
+"""Sweeps that are killed, stopped or short of disk, and sweeps on Ray: what landed is whole, and the end the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rooflens.api import sweeping
+from rooflens.errors import RooflensError
+from rooflens.sweep.question import Wanted
+from tests.sweep_grids import LARGER, SMALL, digest, swept, written
+
+pytest.importorskip("pyarrow", reason="pip install 'rooflens[fleet]'")
+pytestmark = pytest.mark.slow
+
+ROOFLENS = [sys.executable, "-m", "rooflens"]
+
+
+def started(grid: Path, out: Path, *more: str, **how: object) -> subprocess.Popen[str]:
+    line = [*ROOFLENS, "sweep", str(grid), "-o", str(out), *more]
+    return subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **how
+    )
+
+
+def landed(out: Path, least: int, within_s: float = 120) -> int:
+    """Waits until so many shards have landed."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        found = len(list((out / "points").glob("0*.parquet")))
+        if found >= least:
+            return found
+        time.sleep(0.02)
+    pytest.fail(f"fewer than {least} shards after {within_s} s")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_in_the_middle_and_resumed_gives_the_same_bytes(tmp_path: Path, workers: int):
+    grid, out, whole = written(tmp_path, LARGER), tmp_path / "killed", swept(tmp_path, LARGER)
+    first = started(grid, out, "--workers", str(workers))
+    landed(out, 3)
+    os.kill(first.pid, signal.SIGKILL)  # the driver alone: its workers must not outlive it for long
+    first.communicate()
+    assert not (out / "manifest.json").exists()
+    again = started(grid, out, "--workers", str(3 - workers))
+    assert again.wait(300) == 0, again.stderr.read()
+    again.communicate()
+    assert digest(out) == digest(whole)
+
+
+def test_ctrl_c_keeps_what_landed_and_says_how_to_go_on(tmp_path: Path):
+    grid, out = written(tmp_path, LARGER), tmp_path / "stopped"
+    first = started(grid, out, "--workers", "2")
+    landed(out, 2)
+    os.killpg(first.pid, signal.SIGINT)
+    _, error = first.communicate(timeout=60)
+    assert first.returncode == 2
+    assert "each whole; run the same again to go on from there" in error
+    assert "Traceback" not in error
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert 2 <= manifest["landed"] < manifest["shards"]
+    found = sweeping.query(out, Wanted())
+    assert (found.landed, found.shards) == (manifest["landed"], manifest["shards"])
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path):
+    psutil = pytest.importorskip("psutil")
+    grid, out, whole = written(tmp_path, LARGER), tmp_path / "points2", swept(tmp_path, LARGER)
+    first = started(grid, out, "--workers", "2")
+    landed(out, 2)
+    children = [one for one in psutil.Process(first.pid).children() if "spawn_main" in " ".join(one.cmdline())]
+    children[0].kill()
+    assert first.wait(300) == 0, first.stderr.read()
+    first.communicate()
+    assert digest(out) == digest(whole)
+
+
+def test_a_full_disk_is_a_sentence_and_what_landed_stays(tmp_path: Path):
+    resource = pytest.importorskip("resource")
+    grid, out = written(tmp_path, {**LARGER, "shard_points": 100_000}), tmp_path / "full"
+    full = started(
+        grid, out, "--workers", "1", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    )
+    _, error = full.communicate(timeout=120)
+    assert full.returncode == 2
+    assert "cannot write" in error
+    assert "Traceback" not in error
+    assert started(grid, out, "--workers", "1").wait(300) == 0
+
+
+@pytest.fixture
+def ray():
+    found = pytest.importorskip("ray", reason="pip install 'rooflens[fleet]'")
+    yield found
+    found.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ray_gives_the_same_bytes(tmp_path: Path, ray):
+    whole = swept(tmp_path, LARGER)
+    sweeping.sweep(written(tmp_path, LARGER), tmp_path / "rayed", workers=2, ray="local")
+    assert digest(tmp_path / "rayed") == digest(whole)
+    assert not ray.is_initialized()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_node_that_dies_loses_nothing(tmp_path: Path, ray):
+    from ray.cluster_utils import Cluster
+
+    whole = swept(tmp_path, LARGER)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    doomed = cluster.add_node(num_cpus=1)
+    ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
+    try:
+        killed = []
+
+        def told(done: int, points: int, seconds: float) -> None:
+            if done > points / 4 and not killed:
+                killed.append(done)
+                cluster.remove_node(doomed, allow_graceful=False)
+
+        sweeping.sweep(written(tmp_path, LARGER), tmp_path / "rayed", workers=2, ray=cluster.address, told=told)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert killed
+    assert digest(tmp_path / "rayed") == digest(whole)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_ray_where_nobody_answers_is_a_sentence(tmp_path: Path, ray):
+    with pytest.raises(RooflensError, match=r"--ray 127\.0\.0\.1:1: nobody answers there"):
+        sweeping.sweep(written(tmp_path, SMALL), tmp_path / "rayed", workers=1, ray="127.0.0.1:1")
