@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from rooflens.measure.backend import Backend, Kernel
+from collections.abc import Callable, Sequence
+
+from rooflens.measure.backend import Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
-from rooflens.measure.judge import ceiling, unsettled, wrong_result
+from rooflens.measure.judge import ceiling, own_faults, unsettled, wrong_result
 from rooflens.measure.loop import Rule, repeat
 from rooflens.measure.options import Options
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.profile import Gate
 
 SIZE_BYTES = 2**28
 PEER_BYTES = 2**30  # copies under 256 MiB between devices read low
+SMALLEST_COPY = 4096
 LEVEL = "pcie"
 
 
@@ -87,3 +91,62 @@ def _measured(
     )
     said = "; ".join(filter(None, [note, kernel.note, unsettled(run)]))
     return replace(roof, note=said), replace(run.gate, id=roof.id)
+
+
+@record
+class Copies:
+    """Copies between devices by size. notes: how some of them went; skipped: a sentence for each that is missing."""
+
+    points: tuple[CopyPoint, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+def copy_sizes(options: Options, largest: int = PEER_BYTES) -> tuple[int, ...]:
+    """4 KiB to 1 GiB, each four times the one before (sixteen times where it must be quick)."""
+    every = (SMALLEST_COPY << i for i in range(0, 19, 4 if options.quick else 2))
+    return (*(size for size in every if size < largest), largest)
+
+
+def measure_copies(make: Callable[[int], Backend], numbers: Sequence[int], options: Options) -> Copies:
+    """Between every two devices, in each direction and in both at once, by size; one pair at a time.
+
+    make: a backend from its number.
+    """
+    found = Copies()
+    for number in numbers:
+        backend = make(number)
+        try:
+            for pair in backend.peers():
+                for way in PEER_WAYS if pair[0] < pair[1] else ():
+                    found = _more(found, backend, pair, way, options)
+        finally:
+            backend.close()
+    return found
+
+
+def _more(found: Copies, backend: Backend, pair: tuple[int, int], way: Way, options: Options) -> Copies:
+    """With one way of one pair by size."""
+    name, points, gates = peer_name(pair, way), [*found.points], [*found.gates]
+    notes, skipped = found.notes, found.skipped
+    try:
+        for size in copy_sizes(options):
+            kernel = backend.peer(pair[1], way.name, size)
+            point, gate = _copy(backend, kernel, name, size, options.cache_s / 4)
+            points.append(point)
+            gates.append(gate)
+            notes = tuple(dict.fromkeys((*notes, *([f"{name}: {kernel.note}"] if kernel.note else []))))
+    except Cannot as reason:
+        skipped = (*skipped, str(reason))
+    return Copies(tuple(points), tuple(gates), notes, skipped)
+
+
+def _copy(backend: Backend, kernel: Kernel, name: str, size: int, limit_s: float) -> tuple[CopyPoint, Gate]:
+    wrong = wrong_result(kernel.error(), kernel.tolerance)
+    run = repeat(backend, kernel, Rule(limit_s=limit_s, warm_s=0.1 * limit_s), Budget(backend.clock))
+    level, reasons = kernel.path or "peer", [*wrong, *own_faults(run)]
+    point = CopyPoint(
+        name, float(size), run.median_s, run.best_s, level, run.samples_s, not reasons, "; ".join(reasons) or None
+    )
+    return point, replace(run.gate, id=f"copy/{level}/{name}/{size}")

@@ -22,7 +22,8 @@ class Ceiling:
     value: FLOP/s for compute, byte/s for memory and link, seconds for launch, watts for power.
     compute: `dtype` and `path` ("matrix" for tensor or matrix units, "vector" for CUDA cores and SIMD lanes).
     memory:  `level` ("main", "L2", "L1" ...) and `access` ("read", "write", "copy", "triad"; None: any).
-    link:    `level` names it ("nvlink", "pcie", "network"); value is one direction.
+    link:    `level` names it ("nvlink", "pcie", "network"); value is one direction. `access` where it was measured: a
+             copy ("0-1"), a collective's bus rate ("all-reduce"), or that of one protocol of it ("all-reduce/short").
     launch:  `level` "device" (fixed cost a kernel), "host" (cost a launch, a clock of its own) or "link:nvlink" (what
              a step of a collective waits on that link beside its bytes).
     0 means that the path does not exist; a ceiling that is not known is not in the list.
@@ -125,7 +126,9 @@ class Machine:
     def the_link(self, level: str | None = None) -> Ceiling:
         """The link roof in one direction, the machine's own scale-up link unless one is named. Raises NoPath."""
         wanted = level or self.link
-        return self._only(self.find("link", level=wanted) if wanted else [], f"{wanted or 'scale-up'} link", None)
+        found = self.find("link", level=wanted) if wanted else []
+        rates = [c for c in found if "/" not in (c.access or "")]  # a protocol's rate is fitted, and no roof
+        return self._only(rates, f"{wanted or 'scale-up'} link", None)
 
     def using(self, level: str) -> Machine:
         """The same machine, saying so where the rate of this link is assumed. Raises NoPath when it has none."""

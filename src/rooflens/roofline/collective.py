@@ -1,4 +1,4 @@
-"""A collective as it was measured: one operation of one size over several devices at once."""
+"""Links as they were measured: one copy between two devices, one collective over several, of one size."""
 
 from __future__ import annotations
 
@@ -9,6 +9,33 @@ from rooflens.records import quantity, record
 
 Operation = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all"]
 Launcher = Literal["eager", "graph"]
+OPERATIONS: tuple[Operation, ...] = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+
+
+@record
+class CopyPoint:
+    """One copy of `bytes` from one device to another: time_s is the median of samples_s.
+
+    pair: "0-1" is device 0 to device 1, "1-0" the way back, "0+1" both at once, so many bytes each way.
+    """
+
+    pair: str
+    bytes: float = quantity("B")
+    time_s: float = quantity("s")
+    best_s: float = quantity("s")
+    level: str
+    samples_s: tuple[float, ...] = ()
+    trusted: bool = True
+    why_not: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.bytes <= 0 or not 0 < self.best_s <= self.time_s:
+            raise ValueError(f"a copy of {self.bytes:g} bytes over {self.pair} is no measurement")
+
+    @property
+    def bytes_per_s(self) -> float:
+        """The rate of one direction."""
+        return self.bytes / self.time_s
 
 
 @record

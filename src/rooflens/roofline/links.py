@@ -1,7 +1,8 @@
 """What collectives cost: by algorithm where a step's latency is known, and how that is said.
 
 A floor counts the fewest bytes and no latency. An estimate takes the algorithm that is cheapest for its message, which
-for a small one is that of the fewest steps.
+for a small one is that of the fewest steps. Where the collectives of a library were measured, only its algorithms are
+taken, by the protocol of it (for short messages, for long ones) that is faster.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from rooflens.arrays import Number, maximum, minimum
 from rooflens.errors import NoPath
 from rooflens.operators.collectives import Way
 from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.exchanges import protocols, usual_way
+from rooflens.roofline.knee import Line
 from rooflens.roofline.price import NETWORK, StepPrice
 from rooflens.workload import Operator
 
@@ -27,7 +30,16 @@ def by_algorithm_s(operator: Operator, machine: Machine) -> dict[str, Number]:
     least = talk.least
     counted = (operator.cost.link_bytes, least.link_bytes), (operator.cost.network_bytes, least.network_bytes)
     message_bytes = next(sent / each for sent, each in counted if each)
-    return {way.algorithm: _way_s(way, message_bytes, machine) for way in talk.ways}
+    measured = protocols(machine, machine.link, talk.name)
+    found = [(usual_way(talk.name, talk.ways, protocol), line) for protocol, line in measured.items()]
+    if all(way is None for way, _ in found):
+        return {way.algorithm: _way_s(way, message_bytes, machine, None) for way in talk.ways}
+    by_name: dict[str, Number] = {}
+    for way, line in found:
+        if way is not None:
+            name = way.algorithm if way.algorithm not in by_name else f"{way.algorithm}, long messages"
+            by_name[name] = _way_s(way, message_bytes, machine, line)
+    return by_name
 
 
 def collective_s(operator: Operator, machine: Machine) -> Number:
@@ -71,16 +83,19 @@ def _levels(way: Way, machine: Machine) -> list[str | None]:
     return [*([machine.link] if way.link_steps else []), *([NETWORK] if way.network_steps else [])]
 
 
-def _way_s(way: Way, message_bytes: Number, machine: Machine) -> Number:
+def _way_s(way: Way, message_bytes: Number, machine: Machine, inside: Line | None) -> Number:
+    """inside: what its own link was measured to cost, or None for its rate and its one latency."""
     sent: list[Number] = [0.0]
-    waited = 0.0
+    waited: Number = 0.0
     for level, each, steps in (
         (machine.link, way.link_bytes, way.link_steps),
         (NETWORK, way.network_bytes, way.network_steps),
     ):
         if each or steps:
-            sent.append(message_bytes * each / machine.the_link(level).floor_value)
-            waited += steps * _latency_s(machine, level)
+            own = inside if level == machine.link else None
+            rate = own.bytes_per_s if own else machine.the_link(level).floor_value
+            sent.append(message_bytes * each / rate)
+            waited = waited + steps * (own.latency_s if own else _latency_s(machine, level))
     return maximum(sent) + waited
 
 

@@ -13,13 +13,14 @@ from typing import Literal
 from rooflens.records import field, html, record, replace
 from rooflens.roofline.across import Across
 from rooflens.roofline.ceilings import Ceiling, Machine
-from rooflens.roofline.collective import CollectivePoint
+from rooflens.roofline.collective import CollectivePoint, CopyPoint
 from rooflens.roofline.node import Node
 
 SCHEMA = "rooflens/profile/1"
 SHORTEST_S, LONGEST_S = 1e-12, 1e9  # a measured time outside of these is a damaged file
 LARGEST_SIZE, LARGEST_RATE = 1 << 40, 1e30
 RANDOM = "products and attention were measured with random data"
+LINKS = ("nvlink", "peer", "pcie", "loopback")  # which of them collectives take, the first that there is
 METHOD = 1  # raise it when the way of measuring changes so that figures no longer compare
 
 
@@ -174,7 +175,7 @@ class Profile:
     checkpoint: the file that gave the queries of `attention`; None: made from the seed.
     contention, throttle: one sentence each when something was noticed.
     across: what all devices of the machine did at the same time, where that was asked for; together: each one's own
-    profile of it. collectives: operations over several devices. node: what the machine's own tools said meanwhile.
+    profile of it. copies, collectives: by size, between two devices and over several. node: what its tools say.
     """
 
     _repr_html_ = html
@@ -199,6 +200,7 @@ class Profile:
     skipped: tuple[str, ...] = ()
     across: tuple[Across, ...] = ()
     together: Mapping[str, Profile] = field(default_factory=dict)
+    copies: tuple[CopyPoint, ...] = ()
     collectives: tuple[CollectivePoint, ...] = ()
     node: Node | None = None
 
@@ -224,7 +226,7 @@ class Profile:
             notes=(RANDOM, *self.notes),
             compute_capability=self.device.compute_capability,
             power_w=self.device.power_limit_w,
-            link=next((level for level in ("nvlink", "peer", "pcie") if any(c.level == level for c in kept)), None),
+            link=next((level for level in LINKS if any(c.level == level for c in kept)), None),
         )
 
     def ceiling(self, id: str) -> Ceiling | None:

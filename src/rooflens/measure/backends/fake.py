@@ -220,6 +220,12 @@ class FakeBackend:
             kernel = self._kernel(max(work_s, waits_s), way, calls=calls, error=self.machine.attention_error)
             yield replace(kernel, kv_dtype="int8" if dtype == "int8" else None)
 
+    def passed(self, seconds: float, noise: float) -> float:
+        """Lets about so many seconds pass; returns how many did."""
+        took_s = seconds * max(0.1, 1 + noise * self._random.gauss(0, 1))
+        self._pass(took_s)
+        return took_s
+
     def close(self) -> None:
         """Nothing to give back."""
 

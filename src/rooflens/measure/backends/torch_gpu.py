@@ -159,6 +159,15 @@ def torch_kind() -> str | None:
     return next((kind for kind in KINDS if _available(torch, kind)), None)
 
 
+def devices(kind: str) -> int:
+    """How many of this kind torch sees; 0 without torch."""
+    try:
+        import torch
+    except ImportError:
+        return 0
+    return int(getattr(torch, kind).device_count()) if _available(torch, kind) else 0
+
+
 def _available(torch: Any, kind: str) -> bool:
     module = torch.backends.mps if kind == "mps" else getattr(torch, kind, None)
     return bool(module is not None and module.is_available())

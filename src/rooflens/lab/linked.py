@@ -1,0 +1,138 @@
+"""A profile with its links: copies between every two devices, collectives over several, and what both promise.
+
+Measured by the floor that has the clock, set against what the tools of the machine say of it: links x link rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rooflens.health.routes import linked
+from rooflens.measure.backend import Backend
+from rooflens.measure.budget import Budget
+from rooflens.measure.collectives import LARGEST, Collectives, Start, measure_collectives
+from rooflens.measure.links import Copies, measure_copies
+from rooflens.measure.options import Options, Progress, silent
+from rooflens.records import replace
+from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.collective import CopyPoint
+from rooflens.roofline.exchanges import copy_ceilings, link_ceilings
+from rooflens.roofline.node import Gpu, Node
+from rooflens.roofline.profile import Profile
+from rooflens.roofline.wires import pcie_bytes_per_s
+from rooflens.samples import median
+from rooflens.units import percent, show
+
+BEHIND = 0.95  # of the median of the pairs joined alike: a pair under it is named
+COPIES_PART = 0.3  # of the time that links take
+PROMISED = "promised"
+LARGEST_LOOPBACK = 1 << 26
+
+
+def with_links(
+    profile: Profile,
+    make: Callable[[int], Backend],
+    start: Start,
+    numbers: Sequence[int],
+    options: Options,
+    progress: Progress = silent,
+) -> Profile:
+    """The profile of one device with the links between all of them. make: a backend from its number.
+
+    start: a group of so many. On a processor there are no copies between devices, only between processes.
+    """
+    if len(numbers) < 2:
+        said = f"links between devices skipped: there is {len(numbers)} device here, and two or more are joined"
+        return replace(profile, skipped=(*profile.skipped, said))
+    on_gpus = profile.device.kind == "gpu"
+    progress("copies between devices", 0.0)
+    copies = measure_copies(make, numbers, options) if on_gpus else Copies()
+    backend = make(numbers[0])
+    began_s = backend.clock()
+    try:
+        budget = Budget(backend.clock, options.budget_s)
+        largest = LARGEST if on_gpus else LARGEST_LOOPBACK
+        found = measure_collectives(
+            start, backend, len(numbers), options, budget,
+            lambda n, f: progress(n, COPIES_PART + (1 - COPIES_PART) * f), largest=largest,
+        )  # fmt: skip
+        took_s = backend.clock() - began_s
+    finally:
+        backend.close()
+    return joined(profile, copies, found, numbers, took_s)
+
+
+def joined(
+    profile: Profile, copies: Copies, found: Collectives, numbers: Sequence[int], took_s: float = 0.0
+) -> Profile:
+    """The profile with these copies and collectives, their ceilings, and what is odd about them."""
+    link = next((p.level for p in found.points if p.level), None) or next((p.level for p in copies.points), None)
+    own = {c.id for c in profile.ceilings}
+    new = [c for c in (*copy_ceilings(copies.points), *link_ceilings(found.points)) if c.id not in own]
+    rate = promised(profile.node, numbers)
+    promise = (
+        [Ceiling(f"link/{link}/{PROMISED}", "link", rate, "derived", level=link, access=PROMISED, note="one direction")]
+        if rate and link
+        else []
+    )
+    return replace(
+        profile,
+        ceilings=(*profile.ceilings, *new, *promise),
+        copies=copies.points,
+        collectives=found.points,
+        gates=(*profile.gates, *copies.gates, *found.gates),
+        notes=(*profile.notes, *copies.notes, *odd(profile.node, copies.points)),
+        skipped=tuple(dict.fromkeys((*profile.skipped, *copies.skipped, *found.skipped))),
+        duration_s=profile.duration_s + took_s,
+    )
+
+
+def promised(node: Node | None, numbers: Sequence[int]) -> float | None:
+    """Byte/s that the links of one device to the others carry in one direction: links x link rate, of the least device.
+
+    None where the tools do not say. Over PCIe: lanes x lane rate of the slowest device.
+    """
+    gpus = [gpu for gpu in (node.gpus if node else None) or () if gpu.index in numbers]
+    if node is None or len(gpus) < 2:
+        return None
+    rates = [_promised(node, gpu, numbers) for gpu in gpus]
+    return min((r for r in rates if r), default=None) if all(rates) else None
+
+
+def odd(node: Node | None, copies: Sequence[CopyPoint] = ()) -> Iterator[str]:
+    """What whoever reads the figures must know: links that are down, devices that differ, a pair behind the others."""
+    gpus = (node.gpus if node else None) or ()
+    for gpu in gpus:
+        down = [port for port in gpu.ports or () if port.bytes_per_s == 0]
+        if down and gpu.ports:
+            yield f"device {gpu.index}: {len(down)} of {len(gpu.ports)} NVLinks are down; all that goes to it waits"
+    names = dict.fromkeys(gpu.name for gpu in gpus if gpu.name)
+    if len(names) > 1:
+        yield f"the devices differ ({', '.join(names)}): collectives go at the pace of the slowest"
+    yield from behind(copies)
+
+
+def behind(copies: Sequence[CopyPoint]) -> Iterator[str]:
+    """A sentence for each pair whose largest copy is slower than those of the pairs that are joined alike."""
+    largest = max((p.bytes for p in copies), default=0.0)
+    for both in (False, True):
+        alike: dict[str, list[CopyPoint]] = {}
+        for p in copies:
+            if p.bytes == largest and ("+" in p.pair) == both:
+                alike.setdefault(p.level, []).append(p)
+        for level, points in alike.items():
+            usual = median(p.bytes_per_s for p in points)
+            for p in points:
+                if p.bytes_per_s < BEHIND * usual:
+                    rate, share = show(p.bytes_per_s, "B/s"), percent(p.bytes_per_s / usual)
+                    yield f"{p.pair} copies {rate} over {level}, {share} of the median of {len(points)} pairs"
+
+
+def _promised(node: Node, gpu: Gpu, numbers: Sequence[int]) -> float | None:
+    ports = [port.bytes_per_s for port in gpu.ports or () if port.bytes_per_s]
+    count = linked(node, {}, gpu.index, numbers)
+    if count and ports:
+        return count * median(ports)
+    if any((link := node.link(gpu.index, other)) and link.kind == "NVLink" for other in numbers if other != gpu.index):
+        return None
+    return pcie_bytes_per_s(gpu.pcie.max_gen or gpu.pcie.gen, gpu.pcie.width or gpu.pcie.max_width)

@@ -1,0 +1,346 @@
+"""Links between devices: on made-up groups whose latencies and rates are known, and in processes of their own."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_cuda import GPU
+
+from rooflens.errors import NoPath
+from rooflens.lab.linked import behind, joined, odd, promised, with_links
+from rooflens.measure.backend import Cannot
+from rooflens.measure.backends.fake import FakeBackend, FakeMachine
+from rooflens.measure.backends.fake_group import FakeGroup, FakeLinks
+from rooflens.measure.backends.parts import PERIOD, patterns, result_bytes, value
+from rooflens.measure.backends.torch_group import TorchMember
+from rooflens.measure.budget import Budget
+from rooflens.measure.collectives import Hung, Joined, groups, measure_collectives, sizes
+from rooflens.measure.crew import Crew
+from rooflens.measure.links import copy_sizes, measure_copies
+from rooflens.measure.options import gpu
+from rooflens.measure.run import measure
+from rooflens.operators.collectives import Collective, Group, ways
+from rooflens.operators.cost import Cost
+from rooflens.records import decode, encode, replace
+from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint
+from rooflens.roofline.exchanges import fits, link_ceilings, protocols, usual_way
+from rooflens.roofline.knee import Line, error, line, lines
+from rooflens.roofline.links import by_algorithm_s, collective_s
+from rooflens.roofline.node import Gpu, Link, Node, NvlinkPort
+from rooflens.roofline.profile import SCHEMA, Profile
+from rooflens.workload import Operator
+
+QUICK = replace(gpu(quick=True), dtypes=("bf16",))
+SIZES = tuple(1024 << i for i in range(21))
+PAIR = {**GPU, "peers": {1: 400e9}}
+
+
+def told(links, devices=2, options=None, budget_s=None):
+    backend = FakeBackend(FakeMachine(**GPU))
+    return measure_collectives(
+        functools.partial(FakeGroup, links, backend),
+        backend,
+        devices,
+        options or gpu(),
+        Budget(backend.clock, budget_s),
+    )
+
+
+@given(st.floats(1e-6, 1e-3), st.floats(1e8, 1e12))
+def test_latency_and_rate_of_one_line_are_found_again(latency_s, rate):
+    found = line([(n, latency_s + n / rate) for n in SIZES])
+    assert found.latency_s == pytest.approx(latency_s, rel=1e-6)
+    assert found.bytes_per_s == pytest.approx(rate, rel=1e-6)
+    assert found.knee_bytes == pytest.approx(latency_s * rate, rel=1e-5)  # where latency = bytes / rate
+
+
+@given(st.floats(2e-6, 2e-5), st.floats(2e9, 2e11), st.floats(2.0, 8.0), st.floats(2.0, 8.0))
+def test_two_protocols_tell_every_size_within_a_few_per_cent(latency_s, rate, more_latency, more_rate):
+    truth = (Line(latency_s, rate), Line(more_latency * latency_s, more_rate * rate))
+    points = [(n, min(one.time_s(n) for one in truth)) for n in SIZES]
+    found = lines(points)
+    assert len(found) <= 2
+    assert max(abs(error(found, point)) for point in points) < 0.08
+
+
+def test_a_time_that_never_grows_is_latency_alone_and_a_rate_that_was_at_least_seen():
+    found = line([(n, 5e-6) for n in (1024, 2048, 4096)])
+    assert found.latency_s == pytest.approx(5e-6)
+    assert found.bytes_per_s >= 4096 / 5e-6
+
+
+def test_sizes_go_from_a_kibibyte_to_a_gibibyte_and_groups_double_up_to_all():
+    assert sizes(gpu()) == SIZES
+    assert sizes(QUICK)[:3] == (1024, 4096, 16384)
+    assert sizes(QUICK)[-1] == 2**30
+    assert copy_sizes(QUICK)[-1] == 2**30
+    assert (groups(1), groups(2), groups(6), groups(8)) == ((), (2,), (2, 4, 6), (2, 4, 8))
+
+
+@pytest.mark.parametrize("devices", [2, 3, 4, 8])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_every_device_must_have_follows_from_what_each_holds(operation, devices):
+    part = 2 * PERIOD
+    held = [[value(rank, place) for place in range(part * devices)] for rank in range(devices)]
+    total = [sum(column) for column in zip(*held, strict=True)]
+    for rank in range(devices):
+        after = {
+            "all-reduce": total,
+            "reduce-scatter": total[rank * part : (rank + 1) * part],
+            "all-gather": [x for other in held for x in other[:part]],
+            "all-to-all": [x for other in held for x in other[rank * part : (rank + 1) * part]],
+        }[operation]
+        parts = patterns(operation, devices)
+        assert after == [x for one in parts for _ in range(len(after) // len(parts) // PERIOD) for x in one]
+        assert result_bytes(operation, 4 * part * devices, devices) == 4 * len(after)
+
+
+def test_a_groups_latency_and_rate_are_found_again_in_every_operation():
+    found = told(FakeLinks(protocols=(Line(10e-6, 300e9),)))
+    assert {p.operation for p in found.points} == set(OPERATIONS)
+    assert {p.bytes for p in found.points} == set(map(float, SIZES))
+    assert all(p.trusted for p in found.points)
+    for one in fits(found.points):
+        wanted_s = 10e-6 if one.launcher == "graph" else 15e-6  # what a call from the host takes at least
+        assert one.latency_s == pytest.approx(wanted_s, rel=0.03)
+        assert one.bus_bytes_per_s == pytest.approx(300e9, rel=0.03)
+        if one.launcher == "graph":
+            (only,) = one.lines
+            assert one.worst_error < 0.02
+            assert only.bytes_per_s == pytest.approx(300e9, rel=0.02)
+            sent = 1.0 if one.operation == "all-reduce" else 0.5  # 2 (n-1)/n, (n-1)/n of the message
+            assert one.knee_bytes == pytest.approx(10e-6 * 300e9 / sent, rel=0.05)
+
+
+def test_both_protocols_become_ceilings_with_what_one_step_waits():
+    short, long = Line(6e-6, 120e9), Line(20e-6, 330e9)
+    found = {c.id: c for c in link_ceilings(told(FakeLinks(protocols=(short, long))).points)}
+    steps = {"all-reduce": 2, "all-gather": 1, "reduce-scatter": 1, "all-to-all": 1}  # by ring over two; all at once
+    for operation, count in steps.items():
+        assert usual_way(operation, ways(operation, Group(2)), "short").link_steps == count
+        assert found[f"link/nvlink/{operation}"].value == pytest.approx(330e9, rel=0.03)
+        assert found[f"link/nvlink/{operation}/short"].value == pytest.approx(120e9, rel=0.1)
+        assert found[f"link/nvlink/{operation}/long"].value == pytest.approx(330e9, rel=0.05)
+        assert count * found[f"launch/link:nvlink/{operation}/short"].value == pytest.approx(6e-6, rel=0.05)
+        assert count * found[f"launch/link:nvlink/{operation}/long"].value == pytest.approx(20e-6, rel=0.15)
+
+
+def reduce_of(size_bytes, devices):
+    group = Group(devices)
+    talk = Collective("all-reduce", group, ways("all-reduce", group))
+    return Operator("all-reduce", 1, Cost(link_bytes=size_bytes * talk.least.link_bytes), (), collective=talk)
+
+
+@pytest.mark.parametrize("devices", [2, 4, 8])
+def test_a_prediction_takes_what_was_measured_and_gives_it_back(devices):
+    links = FakeLinks()
+    found = told(links, devices)
+    profile = joined(
+        measure(FakeBackend(FakeMachine(**PAIR)), QUICK), measure_copies(card, range(2), QUICK), found, range(2)
+    )
+    machine = profile.machine()
+    assert machine.the_link().value == pytest.approx(400e9, rel=0.01)  # a floor counts on the fastest copy
+    points = [p for p in found.points if p.operation == "all-reduce" and p.launcher == "graph" and p.devices == devices]
+    assert len(points) == len(SIZES)
+    for point in points:
+        assert collective_s(reduce_of(point.bytes, devices), machine) == pytest.approx(point.time_s, rel=0.1)
+
+
+def test_only_the_librarys_algorithms_are_taken_where_it_was_measured():
+    machine = measure(FakeBackend(FakeMachine(**PAIR)), QUICK).machine()
+    with pytest.raises(NoPath, match="latency of nvlink is not known"):
+        by_algorithm_s(reduce_of(1024, 4), machine)
+    assert protocols(machine, "nvlink", "all-reduce") == {}
+    linked = replace(machine, ceilings=(*machine.ceilings, *link_ceilings(told(FakeLinks(), 4).points)))
+    assert set(by_algorithm_s(reduce_of(1024, 4), linked)) == {"ring", "tree"}
+
+
+def card(number, rate=400e9):
+    class Card(FakeBackend):
+        def peers(self):
+            return [(number, n) for n in range(3) if n != number]
+
+    return Card(FakeMachine(**{**GPU, "noise": 0.0, "peers": {n: rate for n in range(3) if n != number}}))
+
+
+def test_every_pair_is_copied_in_both_directions_and_at_once_by_size():
+    found = measure_copies(card, range(3), QUICK)
+    assert {p.pair for p in found.points} == {"0-1", "1-0", "0+1", "0-2", "2-0", "0+2", "1-2", "2-1", "1+2"}
+    largest = {p.pair: p.bytes_per_s for p in found.points if p.bytes == 2**30}
+    assert largest["1-2"] == pytest.approx(400e9, rel=0.01)
+    assert largest["1+2"] == pytest.approx(360e9, rel=0.01)  # the fake's both directions at once
+    assert {p.bytes for p in found.points} == set(map(float, copy_sizes(QUICK)))
+
+
+def test_the_whole_profile_survives_its_file_and_says_what_the_links_promise():
+    node = Node(
+        tuple(Gpu(i, "H200", ports=tuple(NvlinkPort(k, 26.5e9) for k in range(18))) for i in range(2)),
+        (Link(0, 1, "NVLink", 18),),
+    )
+    backend = FakeBackend(FakeMachine(**PAIR))
+    profile = replace(measure(backend, QUICK), node=node)
+    start = functools.partial(FakeGroup, FakeLinks(), backend)
+    whole = with_links(profile, lambda n: backend, start, range(2), QUICK)  # one clock for all
+    assert decode(Profile, {"schema": SCHEMA, **encode(whole)}, "p.json", SCHEMA) == whole
+    assert whole.ceiling("link/nvlink/promised").value == pytest.approx(18 * 26.5e9)
+    assert whole.ceiling("link/nvlink/promised") not in whole.machine().ceilings  # promised is not measured
+    assert len(whole.collectives) == len(OPERATIONS) * 2 * len(sizes(QUICK))
+    assert {"link/nvlink/0-1", "link/nvlink/all-reduce"} <= {c.id for c in whole.machine().ceilings}
+
+
+def test_one_device_has_nothing_to_be_joined_with_and_that_is_said():
+    profile = measure(FakeBackend(FakeMachine(**GPU)), QUICK)
+    alone = with_links(profile, card, lambda n: pytest.fail("no group of one"), range(1), QUICK)
+    assert alone.skipped[-1] == "links between devices skipped: there is 1 device here, and two or more are joined"
+
+
+def test_a_group_that_hangs_is_ended_and_the_rest_goes_on():
+    found = told(FakeLinks(hangs=("all-gather", 2**20)))
+    assert {p.operation for p in found.points} == set(OPERATIONS)
+    assert max(p.bytes for p in found.points if p.operation == "all-gather") == 2**19
+    assert max(p.bytes for p in found.points if p.operation == "reduce-scatter") == 2**30
+    assert any("all-gather of 1 MiB" in s and "its larger sizes are left out" in s for s in found.skipped)
+
+
+def test_what_a_library_does_not_know_is_skipped_and_what_is_wrong_is_not_trusted():
+    found = told(FakeLinks(refuses={"all-to-all": "this library has none"}, wrong="all-gather"))
+    assert found.skipped == ("all-to-all skipped: this library has none",)
+    assert {p.operation for p in found.points} == set(OPERATIONS) - {"all-to-all"}
+    assert all(p.trusted == (p.operation != "all-gather") for p in found.points)
+    assert all("wrong result" in p.why_not for p in found.points if not p.trusted)
+
+
+def test_no_group_at_all_is_one_sentence():
+    def start(count):
+        raise Cannot("collectives skipped: NCCL is not installed or does not load")
+
+    backend = FakeBackend(FakeMachine(**GPU))
+    found = measure_collectives(start, backend, 4, QUICK, Budget(backend.clock))
+    assert found.points == ()
+    assert set(found.skipped) == {"collectives skipped: NCCL is not installed or does not load"}
+
+
+def test_a_budget_ends_it_with_a_sentence():
+    found = told(FakeLinks(), budget_s=0.5)
+    assert 0 < len(found.points) < 8 * len(SIZES)
+    assert found.skipped == ("collectives over 2 devices: the time budget was used up",)
+
+
+def port(*rates):
+    return tuple(NvlinkPort(i, rate) for i, rate in enumerate(rates))
+
+
+def test_a_dead_link_and_other_devices_are_said():
+    node = Node((Gpu(0, "A", ports=port(25e9, 0.0)), Gpu(1, "B", ports=port(25e9, 25e9))), (Link(0, 1, "NVLink", 2),))
+    down, differ = odd(node)
+    assert down == "device 0: 1 of 2 NVLinks are down; all that goes to it waits"
+    assert differ == "the devices differ (A, B): collectives go at the pace of the slowest"
+    assert promised(node, (0, 1)) == 2 * 25e9
+    assert promised(None, (0, 1)) is None
+    assert promised(Node((Gpu(0), Gpu(1)), (Link(0, 1, "NVLink", 2),)), (0, 1)) is None  # no rate of a port is known
+
+
+def test_a_pair_behind_the_others_is_named():
+    points = [CopyPoint(pair, 2.0**30, 2.0**30 / rate, 2.0**30 / rate, "nvlink") for pair, rate in (
+        ("0-1", 390e9), ("1-0", 391e9), ("0-2", 392e9), ("2-0", 300e9), ("1-2", 390e9), ("2-1", 390e9))]  # fmt: skip
+    (said,) = behind(points)
+    assert said == "2-0 copies 300 GB/s over nvlink, 76.9 % of the median of 6 pairs"
+
+
+class Echo:
+    """A member that does what its rank says, in a process of its own."""
+
+    def __init__(self, rank, devices, wrong=""):
+        self.rank, self.devices, self.wrong = rank, devices, wrong
+
+    def ticket(self):
+        return "ticket"
+
+    def join(self, ticket):
+        assert ticket == "ticket"
+        return Joined("echo", None, ("eager",), "fp32")
+
+    def tell(self, operation, size_bytes, launcher, calls):
+        if self.wrong == "hang" and self.rank == 1:
+            time.sleep(60)
+        if self.wrong == "die" and self.rank == 1:
+            sys.exit(3)
+        if self.wrong == "cannot":
+            raise Cannot("not here")
+        if self.wrong == "raise" and self.rank == 0:
+            raise OSError("no such link")
+        return 0.0
+
+    def elapsed_s(self):
+        return 1.0 + self.rank
+
+    def leave(self):
+        pass
+
+
+@pytest.fixture
+def crew(request):
+    made = Crew(functools.partial(Echo, wrong=getattr(request, "param", "")), 2, "echoes", join_s=60, answer_s=1.5)
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+def test_a_crew_answers_with_the_slowest_of_its_members(crew):
+    assert crew.joined.library == "echo"
+    assert crew.tell("all-reduce", 1024, "eager", 1) == 0.0
+    assert crew.elapsed_s() == 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("crew", "kind", "said"),
+    [
+        ("hang", Hung, "2 echoes: all-reduce of 1 KiB, called one by one gave no answer within 1.5 s and was ended"),
+        (
+            "die",
+            Hung,
+            "2 echoes: the process of number 1 ended without a word at all-reduce of 1 KiB, called one by one",
+        ),
+        ("cannot", Cannot, "not here"),
+        ("raise", Hung, "device 0 of 2: OSError: no such link"),
+    ],
+    indirect=["crew"],
+)
+def test_a_crew_never_waits_for_ever(crew, kind, said):
+    with pytest.raises(kind) as left:
+        crew.tell("all-reduce", 1024, "eager", 1)
+    assert type(left.value) is kind
+    assert str(left.value).startswith(said)
+
+
+@pytest.mark.slow
+def test_processes_talk_through_gloo_and_every_result_is_right():
+    pytest.importorskip("torch")
+    crew = Crew(TorchMember, 2, "processes")
+    try:
+        assert crew.joined.level == "loopback"
+        for operation in OPERATIONS:
+            for size in (1024, 3 * 2**14):
+                assert crew.tell(operation, size, "eager", 2) == 0.0
+                assert crew.elapsed_s() > 0
+    finally:
+        crew.close()
+
+
+def test_without_torch_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(Cannot, match=r"torch is not installed; pip install 'rooflens\[torch\]'"):
+        TorchMember(0, 2)
+
+
+def test_a_point_without_bytes_or_devices_is_no_measurement():
+    with pytest.raises(ValueError, match="over 1 devices is no measurement"):
+        CollectivePoint("all-reduce", 1, 1024.0, 1e-6, 1e-6, "bf16", "graph", "x")
+    with pytest.raises(ValueError, match="is no measurement"):
+        CopyPoint("0-1", 0.0, 1e-6, 1e-6, "nvlink")
