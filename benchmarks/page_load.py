@@ -2,11 +2,11 @@
 
     python -m benchmarks.page_load [--users 50] [--each 5] [--seconds 20] [--drag 20]
 
-Each of the users has a question of their own (model, machine, context, formats, engine) and drags its batch up and down
-over the stops of the slider, so many times a second, whatever comes back; after three seconds each also asks for levers,
-and asks again when told to. The server is another process with children of its own and these clients are one more: on
-two cores all share them. The one who drags alone asks for batches that nobody asked for before, at a context of their
-own. Times are from the moment at which a question was due to the last byte of its answer.
+Each of the users has a question of their own (model, machine, context, formats, engine) and drags its batch up and
+down over the stops of the slider, so many times a second, whatever comes back; after three seconds each also asks for
+levers, and asks again when told to. The server is another process with children of its own and these clients are one
+more: on two cores all share them. The one who drags alone asks for batches that nobody asked for before, at a context
+of their own. Times are from the moment at which a question was due to the last byte of its answer.
 """
 
 from __future__ import annotations
@@ -154,10 +154,8 @@ def main() -> int:
     with served() as port:
         asyncio.run(alone(port, 1, 4))  # begun and warm
         drag = asyncio.run(alone(port, asked.drag, 10))
-        load = "" if not hasattr(os, "getloadavg") else f", load average {os.getloadavg()[0]:.1f}"
-        print(
-            f"{os.cpu_count()} cores{load}; alone at {asked.drag:g}/s: {shown('state', drag)}, errors {drag.failed or 0}"
-        )
+        print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
+        print(f"alone at {asked.drag:g}/s: {shown('state', drag)}, errors {drag.failed or 0}")
         told, _ = asyncio.run(crowd(port, asked.users, asked.each, asked.seconds, levers=not asked.no_levers))
         rate = len(told.late_s.get("state", [])) / asked.seconds
         print(f"{asked.users} users at {asked.each:g}/s: {rate:.0f} answers/s, errors {told.failed or 0}")

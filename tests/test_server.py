@@ -382,6 +382,16 @@ def test_a_dropped_file_is_recognised_and_told(page, name, content, kind, said) 
     assert said in found.json()["title"]
 
 
+@pytest.mark.parametrize(("name", "content"), [("trace.json.gz", TRACE.read_bytes()), ("bench.md", BENCH.encode())])
+def test_a_dropped_file_is_read_once(tmp_path, monkeypatch, name, content) -> None:
+    """Reading is what takes the time of a large trace: twice would be twice as long."""
+    read, observed = [], uploads.readers.observed
+    monkeypatch.setattr(uploads.readers, "observed", lambda path: read.append(path) or observed(path))
+    (tmp_path / name).write_bytes(content)
+    uploads.read(tmp_path / name, uploads.Asked(H100))
+    assert read == [tmp_path / name]
+
+
 def test_kernels_of_a_dropped_trace_are_placed(page) -> None:
     found = upload(page, "trace.json.gz", TRACE.read_bytes(), lang="vi").json()
     assert found["spots"]

@@ -26,7 +26,9 @@ NO_STEPS = "no figure of it is of a model, so --model changes nothing"
 ABOUT_STEPS = ("weights", "kv", "math", "tp", "ep", "dp", "pp", "gpus_per_node", "link")
 
 
-def bench(file: str | Path, on: str | Machine | None = None, *, model: str | None = None, **asked: Any) -> Benches:
+def bench(
+    file: str | Path | Observed, on: str | Machine | None = None, *, model: str | None = None, **asked: Any
+) -> Benches:
     """Each figure of a benchmark's file against the ceiling it belongs to.
 
     on: a machine as everywhere; None: the device that the file names, where that is exactly one of the catalogue, else
@@ -54,7 +56,7 @@ def bench(file: str | Path, on: str | Machine | None = None, *, model: str | Non
     return judged(seen, there, modelled, math, strangers, precision, (*notes, *said))
 
 
-def read(file: str | Path) -> Observed:
+def read(file: str | Path | Observed) -> Observed:
     """A benchmark's file. Raises RooflensError for one of a profiler, or one without figures."""
     seen = observed(file)
     if not seen.points:

@@ -33,7 +33,9 @@ class Read:
     machine: Machine
 
 
-def kernels(file: str | Path, on: str | Machine | None = None, *, model: str | None = None, **asked: Any) -> Account:
+def kernels(
+    file: str | Path | Observed, on: str | Machine | None = None, *, model: str | None = None, **asked: Any
+) -> Account:
     """Where the time of a profiler's file went: each kernel under the roof that applies, and what ran none.
 
     on: a machine as everywhere; None: the device that the file itself names, where that is one of the catalogue.
@@ -44,7 +46,9 @@ def kernels(file: str | Path, on: str | Machine | None = None, *, model: str | N
     return read(file, on, model=model, **asked).account
 
 
-def read(file: str | Path, on: str | Machine | None = None, *, model: str | None = None, **asked: Any) -> Read:
+def read(
+    file: str | Path | Observed, on: str | Machine | None = None, *, model: str | None = None, **asked: Any
+) -> Read:
     """`kernels` with its ingredients."""
     _only_of_steps(model, asked)
     seen = observed(file)
@@ -73,8 +77,13 @@ def _share(tolerance: object) -> None:
         raise RooflensError(f"tolerance: expected a share between 0 and 1, found {tolerance!r}")
 
 
-def observed(file: str | Path) -> Observed:
-    """All that a profiler's or a benchmark's file says, of any kind that is known. Raises BadFile, RooflensError."""
+def observed(file: str | Path | Observed) -> Observed:
+    """All that a profiler's or a benchmark's file says, of any kind that is known. Raises BadFile, RooflensError.
+
+    What was read before is taken as it is.
+    """
+    if isinstance(file, Observed):
+        return file
     if not isinstance(file, (str, Path)):
         raise RooflensError(f"expected the path of a file, found {file!r}")
     return readers.observed(Path(file))

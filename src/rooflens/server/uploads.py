@@ -18,6 +18,7 @@ from rooflens.present.symbols import short
 from rooflens.present.words import say, share
 from rooflens.readers.metrics.scrapes import scrape
 from rooflens.records import record
+from rooflens.roofline.observed import Observed
 from rooflens.roofline.scraped import Scrape, Served
 from rooflens.units import show
 
@@ -59,8 +60,8 @@ def _tool(path: Path, asked: Asked) -> dict[str, Any]:
     except RooflensError as unread:
         return _node(path, asked, unread)
     if seen.kernels:
-        return _kernels(kernels(path, asked.on), asked.lang)
-    return _bench(path, asked)
+        return _kernels(kernels(seen, asked.on), asked.lang)
+    return _bench(path, seen, asked)
 
 
 def _node(path: Path, asked: Asked, unread: RooflensError) -> dict[str, Any]:
@@ -109,14 +110,14 @@ def _spot(kernel: Judged) -> dict[str, Any] | None:
     return {"name": short(kernel.name), "label": label, "x": kernel.intensity_flops_per_byte, "y": kernel.flops_per_s}
 
 
-def _bench(path: Path, asked: Asked) -> dict[str, Any]:
+def _bench(path: Path, seen: Observed, asked: Asked) -> dict[str, Any]:
     lang = asked.lang
     try:
-        found = bench(path)
+        found = bench(seen)
     except RooflensError:
-        found = bench(path, asked.on)
+        found = bench(seen, asked.on)
     if found.machine is None and asked.on is not None:
-        found = bench(path, asked.on)
+        found = bench(seen, asked.on)
     said = [f"{p.name}: {retold(text, lang)}" for p in found.points for text in p.findings]
     said += [retold(note, lang) for note in (*found.notes, *found.warnings)]
     heads = [say(f"bench.{head}", lang) for head in POINT]
