@@ -14,9 +14,10 @@ import pytest
 
 from rooflens import __version__, artefacts
 from rooflens.catalogue import accelerators
-from rooflens.cli import VERBS, _run, printing
+from rooflens.cli import _run, printing
 from rooflens.errors import RooflensError
 from rooflens.units import show
+from tests.commands import commands, groups
 
 PLACE = "place llama-2-7b --on a100-sxm4-80gb"
 
@@ -51,12 +52,12 @@ def run(capsys: pytest.CaptureFixture[str]):
     return call
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_helps_and_ends_with_an_example(run, verb: str) -> None:
+@pytest.mark.parametrize("verb", [*commands(), *groups()])
+def test_every_command_helps_and_ends_with_an_example(run, verb: str) -> None:
     told = run(f"{verb} --help")
     assert told.code == 0
-    assert told.out.strip().splitlines()[-1].strip().startswith("Example:  rooflens")
-    assert "--json" in told.out
+    assert told.out.strip().splitlines()[-1].strip().startswith(f"Example:  rooflens {verb}")
+    assert verb in groups() or "--json" in told.out
 
 
 def test_version(run) -> None:

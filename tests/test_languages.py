@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from rooflens import artefacts
-from rooflens.cli import VERBS, _run
+from rooflens.cli import _run
 from rooflens.present.words import LANGUAGES
 from rooflens.roofline.profile import SCHEMA, Profile
+from tests.commands import commands
 
 CPU, H200 = (Path(__file__).parents[1] / "experiments" / name / "profile.json" for name in ("cpu-example", "h200"))
 OTHERS = ("es", "vi")
@@ -67,11 +68,13 @@ def figures(text: str) -> list[str]:
     return sorted(re.findall(r"\d+\.\d+(?: [kMGTP]?(?:FLOP|B|s)\b)?", text))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_takes_a_language_and_refuses_a_strange_one(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run([verb, "--help"]) == 0
+@pytest.mark.parametrize("verb", commands())
+def test_every_command_takes_a_language_and_refuses_a_strange_one(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run([*verb.split(), "--help"]) == 0
     assert "--lang [en|es|vi]" in capsys.readouterr().out
-    assert _run([verb, "--lang", "eng"]) == 2
+    assert _run([*verb.split(), "--lang", "eng"]) == 2
     assert "'eng' is not one of 'en', 'es', 'vi'" in capsys.readouterr().err
 
 

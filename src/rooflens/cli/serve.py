@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -47,4 +48,5 @@ def command(host: str, port: int, names: tuple[str, ...], lang: str, as_json: bo
     )
     if not is_loopback(host):
         tell(say("page.beyond", lang, host=host))
-    listen(first, given, made, frozenset({host, *names}))
+    with suppress(KeyboardInterrupt):  # which is how it ends
+        listen(first, given, made, frozenset({host, *names}))
