@@ -14,7 +14,7 @@ from rooflens.fleet.planted import FILE, MOST_DEVICES, MOST_NODES, SCHEMA, plant
 from rooflens.records import encode
 
 
-@click.command("simulate", epilog="Example:  rooflens fleet simulate --nodes 16 --devices 8 --faults 3 -o nodes/")
+@click.command("simulate", epilog="Example:  rooflens fleet simulate --nodes 16 --faults 3 -o nodes/")
 @click.option("--out", "-o", type=Named(), required=True, metavar="DIR", help="The folder for the files.")
 @click.option("--nodes", type=click.IntRange(1, MOST_NODES), default=16, show_default=True)
 @click.option("--devices", type=click.IntRange(1, MOST_DEVICES), default=8, show_default=True, help="Of each node.")
