@@ -20,7 +20,8 @@ author = "the authors of rooflens"
 extensions = ["myst_parser"]
 exclude_patterns = ["**/README.md"]
 html_theme = "alabaster"
-html_theme_options = {"fixed_sidebar": True, "page_width": "84em", "body_max_width": "none", "sidebar_width": "17em"}
+html_theme_options = {"page_width": "940px", "body_max_width": "none"}  # the width under which the sidebar goes on top
+html_static_path = ["static"]
 html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}
 html_show_sphinx = html_show_copyright = html_copy_source = False
 myst_heading_anchors = 4
@@ -29,16 +30,17 @@ suppress_warnings = ["misc.highlighting_failure"]  # a console block shows outpu
 
 
 def navigation(text: str) -> str:
-    """The links of an index page's lists as the site's navigation, a caption for each `##` heading."""
+    """The links of an index page's lists as the site's navigation, each list's under its `##` heading."""
     cuts = [0, *(m.start() for m in HEADING.finditer(text)), len(text)]
-    trees = []
+    made = []
     for begin, end in pairwise(cuts):
         part = text[begin:end]
         heading, pages = HEADING.match(part), ENTRY.findall(part)
         if pages:
             options = ":hidden:\n" + (f":caption: {heading[1]}\n" if heading else "")
-            trees.append("\n```{toctree}\n" + options + "\n" + "\n".join(pages) + "\n```\n")
-    return text + "".join(trees)
+            part += "\n```{toctree}\n" + options + "\n" + "\n".join(pages) + "\n```\n\n"
+        made.append(part)
+    return "".join(made)
 
 
 def outward(match: re.Match[str], folder: Path) -> str:

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def test_links_out_of_the_docs_become_downloads_or_names_and_lists_become_naviga
         link.sub(lambda m: outward(m, folder), "[a](../../gone.md)") == "[a](../../gone.md)"
     )  # the builder's to refuse
     made = conf().navigation("# T\n\n## One\n\n- [x](a/b.md): c\n\n## Two\n\nplain [y](z.md)\n")
-    assert made.endswith("```{toctree}\n:hidden:\n:caption: One\n\na/b\n```\n")
+    assert "```{toctree}\n:hidden:\n:caption: One\n\na/b\n```\n\n## Two\n" in made
 
 
 # --- a page for each thing -------------------------------------------------------------------------------------------
@@ -216,3 +217,16 @@ GOLDEN = (  # of the course, each printed by the code on the page
 def test_the_course_reaches_its_numbers(number):
     made = "".join(re.findall(r"\]\]\] -->\n(.*?)<!-- \[\[\[end", text(DOCS / "tutorial.md"), re.DOTALL))
     assert number in made
+
+
+def test_what_builds_the_site_is_pinned_for_ci():
+    project = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]
+    pinned = {line.partition("==")[0].lower() for line in text(ROOT / "requirements" / "ci.txt").splitlines()}
+    needed = {re.split(r"[<>=]", need)[0].lower() for need in project["optional-dependencies"]["docs"]}
+    assert needed <= pinned
+
+
+def test_ci_builds_the_site_and_compares_what_pages_quote():
+    stage = re.search(r"^check\(\) \{\n(.*?)^\}", text(ROOT / ".ci" / "run"), re.MULTILINE | re.DOTALL)[1]
+    assert {"docs", "docs-check"} <= set(stage.split())
+    assert "sphinx -q -W" in text(ROOT / "Makefile")

@@ -206,13 +206,13 @@ KINDS: dict[str, Kind] = {
     "place": Kind(
         "The answer of `rooflens place --json`: where each operator of a step lands. Of several steps it is a list.",
         PLACEMENT,
-        keys={"steps": (f"list of {PLACEMENT}", "where several were asked for, in their place")},
+        keys={"steps": ("list of objects as above", "where several were asked for, in their place")},
         example=f"rooflens place llama-3.1-8b {ON} --measured-s 8ms --json",
     ),
     "prediction": Kind(
         "The answer of `rooflens predict --json`; of `params=...` and of one operator with the keys further below.",
         PREDICTION,
-        keys={"loads": (f"list of {PREDICTION}", "where several were asked for, in their place")},
+        keys={"loads": ("list of objects as above", "where several were asked for, in their place")},
         instead={
             "Of params=...,weight_bytes=...": "rooflens.prediction.arithmetic:Arithmetic",
             "Of one operator": "rooflens.prediction.operator:OperatorPrediction",

@@ -45,12 +45,12 @@ def found(name: str) -> Any:
 def tables(kind: str) -> None:
     """Prints the page's tables: of the whole, then of every record in it."""
     about, seen = KINDS[kind], []
-    if about.keys:
-        _table([(name, *_key(said, name, seen)) for name, said in about.keys.items()])
     if about.record:
-        if about.keys:
-            _heading(found(about.record).__name__)
         _section(found(about.record), seen)
+    if about.keys:
+        if about.record:
+            _heading("Beside these")
+        _table([(name, *_key(said, name, seen)) for name, said in about.keys.items()])
     for part, keys in (about.also or {}).items():
         _heading(f"Keys of {part}")
         _table([(name, *_key(said, name, seen)) for name, said in keys.items()])
