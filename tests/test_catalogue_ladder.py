@@ -88,3 +88,12 @@ def test_one_die_has_half_the_ladder():
     for a, b in zip(whole, half, strict=True):
         if a.capacity_bytes is not None:
             assert b.capacity_bytes == a.capacity_bytes / 2
+
+
+def test_asking_for_a_rung_first_does_not_put_the_module_in_the_place_of_the_function():
+    import subprocess
+    import sys
+
+    line = "from rooflens import catalogue as c; c.Rung; print(len(c.ladder(c.accelerator('h100-sxm5-80gb'))))"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=False)
+    assert int(done.stdout) > 3, done.stderr

@@ -184,7 +184,7 @@ KINDS: dict[str, Kind] = {
             "conventions": ("object of text", ""),
             "peaks": ("text", "`dense`"),
             "ridge_flops_per_byte": ("object of numbers", "by path and format"),
-            "ladder": ("list of rooflens.catalogue.ladder:Rung", "memories and links from registers outwards"),
+            "ladder": ("list of rooflens.catalogue:Rung", "memories and links from registers outwards"),
             "source_texts": ("object of text", "what each source key stands for"),
         },
         example="rooflens machines h100-sxm5-80gb --json",

@@ -60,6 +60,9 @@ def __getattr__(name: str) -> Any:
     home = {"derive_peak": "derive", "derived_peaks": "derive", "Rung": "ladder", "ladder": "ladder"}.get(
         name, "tables"
     )
-    found = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = found  # `ladder` is a module and a function of it: the function is what is asked for
+    module = import_module(f"{__name__}.{home}")
+    if home == "ladder":  # a module and a function of it: the function is what is asked for
+        globals()[home] = module.ladder
+    found = getattr(module, name)
+    globals()[name] = found
     return found
