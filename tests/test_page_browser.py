@@ -434,6 +434,38 @@ def test_no_text_is_cut_off(visit, size, lang) -> None:
     assert page.evaluate((DATA / "page_cut.js").read_text()) == []
 
 
+FOCUSED = """() => {
+  const node = document.activeElement, box = node.getBoundingClientRect(), look = getComputedStyle(node);
+  const ring = node.querySelector ? node.querySelector('.ring') : null;
+  const near = node.closest('.button') ? getComputedStyle(node.closest('.button')) : look;
+  return {
+    name: node.tagName + (node.id ? '#' + node.id : ''),
+    marked: near.outlineStyle !== 'none' || (ring !== null && getComputedStyle(ring).stroke !== 'rgba(0, 0, 0, 0)'),
+    seen: box.bottom > 0 && box.top < innerHeight,
+    end: node === document.body,
+  };
+}"""
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_tab_reaches_everything_and_shows_where_it_is(visit, size) -> None:
+    page = settled(visit(f"{LLAMA}&batch=16", size=size))
+    reached = []
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        found = page.evaluate(FOCUSED)
+        if found["end"]:
+            break
+        assert found["marked"], found
+        assert found["seen"], found
+        reached.append(found["name"])
+    controls = ["SELECT#lang", "SELECT#model", "INPUT#batch", "svg", "BUTTON#zoom_in", "DIV#levers", "BUTTON#keep_png"]
+    assert [name for name in controls if name in reached] == sorted(controls, key=reached.index)
+    assert set(controls) <= set(reached)
+    assert reached.count("g") >= 2  # points
+    assert ("BUTTON#more" in reached) == (size is PHONE)
+
+
 def test_what_is_kept_of_an_answer(visit, tmp_path) -> None:
     page = settled(visit(f"{LLAMA}&batch=16"))
     found = {}
@@ -507,7 +539,7 @@ def opened(page):
 
 def read(page):
     """A file was dropped."""
-    page.set_input_files("#file", TRACE)
+    page.set_input_files("#file", DATA / "llama_bench_made_up.json")
     page.wait_for_selector(".files:not([hidden])", timeout=60_000)
 
 

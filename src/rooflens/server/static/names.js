@@ -35,7 +35,8 @@ export class Names {
   line(line, ends) {
     const marked = this.marks.length > 1;
     const another = (other) => level(other) !== level(ends);  // crossed at once: a name is read across it
-    for (const text of new Set([line.label, short(line.label)])) {
+    const rate = line.label.split(" ").slice(-2).join(" ");
+    for (const text of new Set([line.label, short(line.label), ...level(ends) ? [] : [rate]])) {
       const wide = this.wide(text, marked);
       const spots = level(ends) ? this._flat(ends, wide) : this._steep(ends, wide);
       const found = spots.find((spot) => this.free(spot.boxes, ends)) ?? spots.find((spot) => this.free(spot.boxes, ends, another));
