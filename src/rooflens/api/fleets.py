@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rooflens.api import model as known_model
 from rooflens.api.serving import predict
 from rooflens.errors import RooflensError
 from rooflens.fleet.baseline import save, stored
 from rooflens.fleet.gathered import NodeFile, gathered
 from rooflens.fleet.machines import Machines
 from rooflens.fleet.report import Report, report
+from rooflens.operators.alone import is_alone
 from rooflens.peers.record import Price, Rules, Standing
 from rooflens.peers.sentences import NOTES
 from rooflens.prediction.record import Prediction
@@ -56,6 +58,9 @@ def judged_fleet(
 
 def _priced(found: Report, files: tuple[NodeFile, ...], model: str, asked: dict[str, Any]) -> Report:
     """The same with tokens/s on the median device beside those of a group that holds the slow one."""
+    if is_alone(model):
+        raise RooflensError(f"{model} has no architecture whose tokens could be priced; name a model")
+    known_model(model)
     machines, usual = Machines(files, found), dict[str, tuple[float, str]]()
     notes: list[str] = []
 

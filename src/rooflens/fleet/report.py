@@ -252,7 +252,7 @@ def _kinds(devices: Sequence[Standing], keys: Mapping[str, Key]) -> Iterator[Kin
     by_key: dict[str, list[Standing]] = defaultdict(list)
     for one in devices:
         by_key[one.key].append(one)
-    for own in by_key.values():
+    for _, own in sorted(by_key.items(), key=lambda row: (-len(row[1]), row[0])):
         yield Kind(keys[own[0].of], len({one.node for one in own}), len(own), sum(one.state == "out" for one in own))
 
 

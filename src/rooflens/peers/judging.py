@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rooflens.peers.history import Baseline
-from rooflens.peers.middle import Middle, middle, noise, share, speed
+from rooflens.peers.middle import Middle, middle, noise, share, speed, stored
 from rooflens.peers.record import STATES, Against, Figure, Judged, Loss, Rules, Spread, Standing, State
 from rooflens.peers.sentences import NOTES
 from rooflens.peers.tails import beyond, quantile
@@ -83,12 +83,13 @@ def _class(figures: tuple[Figure, ...], rules: Rules) -> _Class:
 def _tests(one: _Class, known: Baseline, own: Mapping[str, Mapping[str, float]], rules: Rules) -> Iterator[Test]:
     """All of one class. own: what each was before, by id."""
     first, about = one.figures[0], one.middle
-    references: list[tuple[Against, float]] = [("peers", about.centre)] if about.count >= FEWEST else []
+    references: list[tuple[Against, Middle]] = [("peers", about)] if about.count >= FEWEST else []
     if usual := known.usual(first.key, first.id):
-        references.append(("baseline", _log(usual.median, first.unit)))
+        references.append(("baseline", stored(_log(usual.median, usual.unit), usual.spread, usual.count, about, rules)))
     for against, reference in references:
-        for figure, at, own_noise in zip(one.figures, one.speeds, one.noises, strict=True):
-            yield Test(figure, against, reference - at, about.error(own_noise), about.freedom, reference)
+        for figure, at, noisy in zip(one.figures, one.speeds, one.noises, strict=True):
+            yield Test(figure, against, reference.centre - at, reference.error(noisy), reference.freedom,
+                       reference.centre)  # fmt: skip
     yield from _itself(one, own, rules)
 
 
@@ -99,13 +100,12 @@ def _itself(one: _Class, own: Mapping[str, Mapping[str, float]], rules: Rules) -
         for figure, at, noisy in zip(one.figures, one.speeds, one.noises, strict=True)
         if (was := own[figure.of].get(figure.id)) is not None and was > 0
     ]
-    if not rows:
-        return
     noises = [noisy for *_, noisy in rows if noisy is not None]
-    changed = middle([at - was for _, was, at, _ in rows], noises, rules)
-    common = changed.centre if len(rows) >= FEWEST else 0.0
+    changes = [at - was for _, was, at, _ in rows] if len(rows) >= FEWEST else [0.0]
+    changed = middle(changes, noises, rules)
     for figure, was, at, noisy in rows:
-        yield Test(figure, "itself", was + common - at, changed.error(noisy), changed.freedom, was + common)
+        common = was + changed.centre
+        yield Test(figure, "itself", common - at, changed.error(noisy), changed.freedom, common)
 
 
 def _chances(figures: Sequence[Figure], tests: Sequence[Test], rules: Rules) -> dict[str, float]:

@@ -61,7 +61,17 @@ def middle(speeds: Sequence[float], noises: Sequence[float], rules: Rules) -> Mi
     """Of at least one speed. A single one has the usual spread."""
     centre, n = median(speeds), len(speeds)
     usual = math.hypot(rules.usual, typical := median(noises) if noises else 0.0)
-    freedom = _WORTH * (n - 1)
     found = _FEW.get(n, n / (n - 0.8)) * _MAD * median(abs(s - centre) for s in speeds)
-    held = (rules.weight * usual**2 + freedom * found**2) / (rules.weight + freedom)
-    return Middle(centre, math.sqrt(held), rules.weight + freedom, n, min(typical, math.sqrt(held)))
+    return _held(centre, usual, found, n, typical, rules)
+
+
+def stored(centre: float, spread: float, count: int, now: Middle, rules: Rules) -> Middle:
+    """A median and a spread from before, with the noise of now."""
+    return _held(centre, math.hypot(rules.usual, now.noise), spread, count, now.noise, rules)
+
+
+def _held(centre: float, usual: float, found: float, count: int, noise: float, rules: Rules) -> Middle:
+    """A spread that was found of so many, drawn towards the usual one."""
+    freedom = _WORTH * (count - 1)
+    spread = math.sqrt((rules.weight * usual**2 + freedom * found**2) / (rules.weight + freedom))
+    return Middle(centre, spread, rules.weight + freedom, count, min(noise, spread))

@@ -28,6 +28,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 562.0, 1350.0, 150.0, 132.0
 _LIST, _EDGE = 1392.0, 30.0
 _LOWEST = 0.5  # a share under it is never drawn to scale
 _STEPS, _APART = (0.01, 0.02, 0.05, 0.1, 0.2), 84.0  # from tick to tick, and pixels that it must be at least
+_WORDS = 140.0  # pixels that two words above the frame take
 _FEW = 20  # of so few no band is drawn
 _DISC = 20.0
 _BAND = "#dbe5ef"
@@ -139,11 +140,12 @@ def _pairs(figures: Sequence[Figure], devices: Sequence[Standing], numbers: Mapp
 
 
 def _range(rows: Sequence[Row]) -> tuple[float, float]:
-    """From where to where the axis goes: all but the last two in a hundred, and a loss of a tenth at least."""
-    every = sorted(at for row in rows for at in row.shares)
+    """From where to where the axis goes: all that are not out, and a loss of nine in a hundred at least."""
+    bad = {at for row in rows for at, _ in row.out}
+    every = sorted(at for row in rows for at in row.shares if at not in bad)
     if not every:
-        return 0.88, 1.04
-    low, high = every[int(0.01 * len(every))], every[-1 - int(0.005 * len(every))]
+        return 0.9, 1.04
+    low, high = every[int(0.001 * len(every))], every[-1 - int(0.001 * len(every))]
     return max(_LOWEST, min(0.91, low - 0.01)), min(1.5, max(1.03, high + 0.01))
 
 
@@ -159,7 +161,8 @@ def _grid(canvas: Canvas, frame: Box, ends: tuple[float, float], least: float, x
     canvas.line([x(1 - least)] * 2, [frame.y0, frame.y1 + 6], ALARM, 1.4, linestyle=(0, (5, 3)))
     canvas.write(say("fleet.plot.least", lang, share=percent(least)), x(1 - least), frame.y1 + 20,
                  TextStyle(10.5, ALARM, "center"))  # fmt: skip
-    canvas.write(say("fleet.plot.median", lang), x(1.0), frame.y1 + 20, TextStyle(10.5, SOFT, "center"))
+    if x(1.0) - x(1 - least) > _WORDS:
+        canvas.write(say("fleet.plot.median", lang), x(1.0), frame.y1 + 20, TextStyle(10.5, SOFT, "center"))
     canvas.write(
         say("fleet.plot.axis", lang), (frame.x0 + frame.x1) / 2, frame.y0 - 54, TextStyle(12.5, SOFT, "center")
     )
@@ -219,7 +222,7 @@ def _free(box: Box, lane: float, taken: Sequence[Box]) -> Box:
 
 def _legend(canvas: Canvas, lang: str) -> None:
     """What dot, disc, band and arrow are, in one line at the foot."""
-    at, y = _LEFT, 34.0
+    at, y = _EDGE + 18, 34.0
     for marker, colour, size, key in (
         ("o", MACHINES[0], 6.0, "ok"),
         ("o", ALARM, 10.0, "out"),
@@ -245,7 +248,7 @@ def _who(canvas: Canvas, shown: Shown, frame: Box, lang: str) -> None:
         canvas.line([_LIST + 10], [y], ALARM, linestyle="none", marker="o", markersize=11)
         _level(canvas, str(place + 1), _LIST + 10, y, TextStyle(7.5, PAPER, "center", bold=True))
         _level(canvas, _cut(canvas, one.of, 10.5, 230), _LIST + 32, y, TextStyle(10.5))
-        _level(canvas, _cut(canvas, cause, 10.5, 150), _LIST + 276, y, TextStyle(10.5, SOFT))
+        _level(canvas, _cut(canvas, cause, 10.5, 130), _LIST + 276, y, TextStyle(10.5, SOFT))
         _level(canvas, per_cent(worst), canvas.width - _EDGE, y, TextStyle(10.5, ALARM, "right"))
     rest = [] if lines else [say("fleet.plot.nobody", lang)]
     rest += [say("fleet.plot.more", lang, count=len(shown.out) - MOST_NAMED)] if len(shown.out) > MOST_NAMED else []
