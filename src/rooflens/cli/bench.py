@@ -10,7 +10,7 @@ import click
 from rooflens import artefacts
 from rooflens.accounting.bench_record import RATIOS, SCHEMA, Benches
 from rooflens.api.benches import bench
-from rooflens.cli.options import answer_file, format_options, json_flag, lang, out_option, ratios
+from rooflens.cli.options import LINKS, answer_file, format_options, json_flag, lang, out_option, ratios, sharing
 from rooflens.cli.printing import emit, say
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.present.retold import retold
@@ -30,14 +30,10 @@ from rooflens.records import encode
     "--model", help="What was served (default: what the file names, where it is exactly one of the catalogue)."
 )
 @format_options
-@click.option("--tp", type=click.IntRange(1), help="Devices that shared each layer of the model.")
-@click.option("--ep", type=click.IntRange(1), help="Devices that shared its experts.")
-@click.option("--dp", type=click.IntRange(1), help="Replicas that shared the sequences.")
-@click.option("--pp", type=click.IntRange(1), help="Stages that shared its layers.")
-@click.option("--gpus-per-node", type=click.IntRange(1), help="Devices on one scale-up link (default: all).")
+@sharing("tp", "ep", "dp", "pp", "gpus-per-node")
 @click.option(
     "--link",
-    type=click.Choice(["nvlink", "pcie", "network"]),
+    type=LINKS,
     help="Link that the figures are of (default: the machine's own scale-up link; host copies: pcie).",
 )
 @click.option(

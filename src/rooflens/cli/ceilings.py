@@ -9,7 +9,7 @@ import click
 from rooflens import artefacts
 from rooflens.api.claims import ceilings
 from rooflens.batch_one import CONTEXT, CONVENTIONS, SCHEMA, Ceilings, Top
-from rooflens.cli.options import json_flag, lang
+from rooflens.cli.options import SAME, json_flag, lang
 from rooflens.cli.printing import emit, table
 from rooflens.cli.rows import rows_option, write
 from rooflens.present.retold import retold
@@ -24,7 +24,7 @@ from rooflens.units import show
 @click.option(
     "--context", type=click.IntRange(1, 1 << 40), default=CONTEXT, show_default=True, help="Positions attended to."
 )
-@click.option("--math", help="Format of the arithmetic, for machines without a 16-bit path.")
+@click.option("--math", help=SAME["math"])
 @rows_option
 @lang
 @json_flag

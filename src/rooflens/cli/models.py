@@ -25,8 +25,8 @@ CONVENTIONS = {
 
 @click.command("models", epilog="Example:  rooflens models llama-3.1-8b --kv fp8")
 @click.argument("name", required=False)
-@click.option("--weights", help="Stored format of weights, when not the model's own.")
-@click.option("--kv", help="Stored format of the KV cache, when not the model's own.")
+@click.option("--weights", help="Stored format of weights: bf16, fp8, int4 ... (default: the model's own).")
+@click.option("--kv", help="Stored format of the KV cache (default: the model's own).")
 @lang
 @json_flag
 def command(name: str | None, weights: str | None, kv: str | None, lang: str, as_json: bool) -> None:

@@ -35,6 +35,26 @@ on = click.option(
 )
 
 
+# what a flag means on every verb that has it: their helps begin so
+SAME = {
+    "tp": "Devices sharing each layer.",
+    "ep": "Devices sharing the experts.",
+    "dp": "Replicas sharing the batch.",
+    "pp": "Stages sharing the layers.",
+    "microbatches": "Parts of the batch that pass through the stages one behind another.",
+    "gpus-per-node": "Devices on one scale-up link; what goes beyond takes the network (default: all are on it).",
+    "link": "Link that all collectives use.",
+    "routing-skew": "Zipf exponent of the experts' popularity; 0 is even.",
+    "tokens": "New tokens a sequence in decode, when drafts are verified.",
+    "acceptance": "Share of drafted tokens kept, with --tokens above 1.",
+    "output": "Tokens generated behind --prompt: decode at the mean context, prompt + output / 2.",
+    "mask": "Scores counted: causal, half of them, or full.",
+    "attention": "How attention's kernels are built.",
+    "math": "Format of the arithmetic, when not the stored one.",
+}
+LINKS = click.Choice(["nvlink", "pcie", "network"])
+
+
 class Named(click.Path):
     """A file or a folder that has a name: an empty one, as an unset variable of a shell leaves it, would mean here."""
 
@@ -76,50 +96,59 @@ def load_options(function: F) -> F:
         click.option(
             "--output",
             type=click.IntRange(1),
-            help="Tokens generated behind --prompt: decode at the mean context, prompt + output / 2.",
+            help=SAME["output"],
         ),
-        click.option("--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True),
+        click.option(
+            "--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True, help=SAME["mask"]
+        ),
         click.option(
             "--attention",
             type=click.Choice(["flash", "unfused", "fused-softmax"]),
             default="flash",
             show_default=True,
-            help="How attention's kernels are built.",
+            help=SAME["attention"],
         ),
-        click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing each layer."),
-        click.option("--ep", type=click.IntRange(1), default=1, show_default=True, help="Devices sharing the experts."),
-        click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help="Replicas sharing the batch."),
-        click.option("--pp", type=click.IntRange(1), default=1, show_default=True, help="Stages sharing the layers."),
+        click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help=SAME["tp"]),
+        click.option("--ep", type=click.IntRange(1), default=1, show_default=True, help=SAME["ep"]),
+        click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help=SAME["dp"]),
+        click.option("--pp", type=click.IntRange(1), default=1, show_default=True, help=SAME["pp"]),
         click.option(
             "--microbatches",
             type=click.IntRange(1),
             default=1,
             show_default=True,
-            help="Parts of the batch that pass through the stages one behind another.",
+            help=SAME["microbatches"],
         ),
-        click.option(
-            "--gpus-per-node",
-            type=click.IntRange(1),
-            help="Devices on one scale-up link; what goes beyond takes the network (default: all are on it).",
-        ),
+        click.option("--gpus-per-node", type=click.IntRange(1), help=SAME["gpus-per-node"]),
         click.option(
             "--routing-skew",
             type=Finite(min=0),
             default=0.0,
             show_default=True,
-            help="Zipf exponent of the experts' popularity; 0 is even.",
+            help=SAME["routing-skew"],
         ),
         click.option(
             "--tokens",
             type=click.IntRange(1),
             default=1,
             show_default=True,
-            help="New tokens a sequence in decode, when drafts are verified.",
+            help=SAME["tokens"],
         ),
-        click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link that all collectives use."),
+        click.option("--link", type=LINKS, help=SAME["link"]),
     )[::-1]:
         function = option(function)
     return function
+
+
+def sharing(*names: str) -> Callable[[F], F]:
+    """Of --tp, --ep, --dp, --pp and --gpus-per-node those that are named, without a default: not said is not known."""
+
+    def given(function: F) -> F:
+        for name in reversed(names):
+            function = click.option(f"--{name}", type=click.IntRange(1), help=SAME[name])(function)
+        return function
+
+    return given
 
 
 out_option = click.option(
@@ -141,7 +170,7 @@ def format_options(function: F) -> F:
     for option in (
         click.option("--weights", help="Stored format of weights: bf16, fp8, int4, q4_k, '4.6 bits' ..."),
         click.option("--kv", help="Stored format of the KV cache."),
-        click.option("--math", help="Format of the arithmetic, when not the stored one."),
+        click.option("--math", help=SAME["math"]),
     )[::-1]:
         function = option(function)
     return function

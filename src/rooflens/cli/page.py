@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import F, Finite, Named, format_options, json_flag, lang
+from rooflens.cli.options import LINKS, SAME, F, Finite, Named, format_options, json_flag, lang
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
@@ -30,28 +30,46 @@ def state_options(function: F) -> F:
         click.option(
             "--on", "machines", multiple=True, metavar="MACHINE", help="One to four; the first is predicted for."
         ),
-        click.option("--phase", type=click.Choice(["decode", "prefill"]), default="decode", show_default=True),
+        click.option(
+            "--phase",
+            type=click.Choice(["decode", "prefill"]),
+            default="decode",
+            show_default=True,
+            help="decode or prefill: what is looked at first.",
+        ),
         click.option("--batch", type=count, default=1, show_default=True, help="Sequences."),
         click.option("--context", type=count, default=4096, show_default=True, help="Positions attended to."),
         format_options,
-        click.option("--tp", type=count, default=1, show_default=True, help="Devices sharing each layer."),
-        click.option("--pp", type=count, default=1, show_default=True, help="Stages sharing the layers."),
-        click.option("--ep", type=count, default=1, show_default=True, help="Devices sharing the experts."),
+        click.option("--tp", type=count, default=1, show_default=True, help=SAME["tp"]),
+        click.option("--pp", type=count, default=1, show_default=True, help=SAME["pp"]),
+        click.option("--ep", type=count, default=1, show_default=True, help=SAME["ep"]),
+        click.option("--microbatches", type=count, default=1, show_default=True, help=SAME["microbatches"]),
+        click.option("--dp", type=count, default=1, show_default=True, help=SAME["dp"]),
         click.option(
-            "--microbatches", type=count, default=1, show_default=True, help="Parts of the batch in a pipeline."
+            "--prompt",
+            type=count,
+            help="New tokens a sequence in prefill; of decode the prompt behind which --output is generated.",
         ),
-        click.option("--dp", type=count, default=1, show_default=True, help="Replicas sharing the batch."),
-        click.option("--prompt", type=count, help="With --output: decode at the mean context of a request."),
-        click.option("--output", type=count, help="Tokens generated behind --prompt."),
-        click.option("--tokens", type=count, default=1, show_default=True, help="New ones a step, to verify drafts."),
-        click.option("--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept."),
-        click.option("--attention", type=click.Choice(["flash", "unfused", "fused-softmax"]), default="flash"),
-        click.option("--mask", type=click.Choice(["causal", "full"]), default="causal"),
-        click.option("--link", type=click.Choice(["nvlink", "pcie", "network"]), help="Link of all collectives."),
-        click.option("--gpus-per-node", type=count, help="Devices on one scale-up link."),
-        click.option("--routing-skew", type=Finite(min=0), default=0.0, help="Zipf exponent of experts' popularity."),
+        click.option("--output", type=count, help=SAME["output"]),
+        click.option("--tokens", type=count, default=1, show_default=True, help=SAME["tokens"]),
+        click.option("--acceptance", type=Finite(0, 1), help=SAME["acceptance"]),
         click.option(
-            "--measured-tokens-per-s", type=Finite(0, min_open=True), help="What a clock said: adds a verdict."
+            "--attention",
+            type=click.Choice(["flash", "unfused", "fused-softmax"]),
+            default="flash",
+            show_default=True,
+            help=SAME["attention"],
+        ),
+        click.option(
+            "--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True, help=SAME["mask"]
+        ),
+        click.option("--link", type=LINKS, help=SAME["link"]),
+        click.option("--gpus-per-node", type=count, help=SAME["gpus-per-node"]),
+        click.option("--routing-skew", type=Finite(min=0), default=0.0, show_default=True, help=SAME["routing-skew"]),
+        click.option(
+            "--measured-tokens-per-s",
+            type=Finite(0, min_open=True),
+            help="What a clock said, as tokens/s over the batch: adds a verdict.",
         ),
         reserve_options,
         bytes_options,

@@ -41,7 +41,9 @@ from rooflens.workload import Phase
 @step_options
 @format_options
 @click.option("--measured-s", help="What a clock said, as '7.9 ms' or plain seconds: adds MFU, MBU and the gap.")
-@click.option("--measured-tokens-per-s", type=Finite(0, min_open=True), help="The same, as tokens/s over the batch.")
+@click.option(
+    "--measured-tokens-per-s", type=Finite(0, min_open=True), help="What a clock said, as tokens/s over the batch."
+)
 @click.option(
     "--fail-below",
     multiple=True,

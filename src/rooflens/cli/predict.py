@@ -12,6 +12,7 @@ from rooflens import artefacts
 from rooflens.api.serving import predict
 from rooflens.cli.options import (
     MOST_POINTS,
+    SAME,
     F,
     Finite,
     Named,
@@ -84,9 +85,11 @@ def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, 
     help="Scales of one fp8 product alone: known before, of each token, of blocks.",
 )
 @click.option("--calibration", type=Named(), help="A file that `rooflens fit` wrote.")
-@click.option("--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept, with --tokens above 1.")
+@click.option("--acceptance", type=Finite(0, 1), help=SAME["acceptance"])
 @click.option(
-    "--measured-tokens-per-s", type=Finite(0, min_open=True), help="What a clock said: adds MBU and a verdict."
+    "--measured-tokens-per-s",
+    type=Finite(0, min_open=True),
+    help="What a clock said, as tokens/s over the batch: adds MBU and a verdict.",
 )
 @click.option(
     "--fail-below", multiple=True, metavar="NAME=RATIO", help="Exit 1 under this: mbu=0.6 (of what was measured)."
