@@ -1,1 +1,1 @@
-"""The page: states in, answers out, over HTTP or as one file. Only `app` imports Starlette, only `run` uvicorn."""
+"""The page: states in, answers out, over HTTP or as one file. What `worker` makes of them knows no HTTP."""

@@ -58,6 +58,8 @@ def is_loopback(host: str) -> bool:
 
 def listen(first: State, given: Given, made: socket.socket, names: frozenset[str]) -> None:
     """Answers until it is interrupted. names: those that it may be called by, beside addresses in numbers."""
+    import logging
+
     import uvicorn
 
     from rooflens.server.app import app
@@ -65,6 +67,7 @@ def listen(first: State, given: Given, made: socket.socket, names: frozenset[str
     from rooflens.server.wire import Connection
     from rooflens.server.workers import NICE, Processes, processes
 
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of children that ended before they were killed
     many, few = processes()
     page = app(
         first, given, LOOPBACK | names, partial(Processes, many, QUICK_S), partial(Processes, few, LEVERS_S, nice=NICE)
