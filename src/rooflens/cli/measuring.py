@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.cli.linking import LINKS_PART, linked
 from rooflens.cli.options import Finite, Named
 from rooflens.cli.printing import say
 from rooflens.errors import RooflensError
@@ -18,6 +19,7 @@ from rooflens.roofline.profile import SCHEMA, Profile
 
 F = Callable[..., Any]
 KINDS, NUMBERED = ("auto", "cpu", "cuda", "rocm", "xpu", "mps"), ("cuda", "rocm", "xpu")
+MADE_UP = "simulated:"  # how the notes of a device that nobody has begin
 FIRST_PART = 0.35  # of the time, where all devices are measured at once before one of them alone
 
 
@@ -29,12 +31,13 @@ class Kept:
 
 
 def measuring_options(function: F) -> F:
-    """--device, --all-devices, --quick, --full, --seed, --budget-s, --dtypes, and the MiniGPT's."""
+    """--device, --all-devices, --links, --quick, --full, --seed, --budget-s, --dtypes, and the MiniGPT's."""
     for option in (
         click.option(
             "--device", default="auto", show_default=True, help="cpu, cuda[:N], rocm[:N], xpu[:N], mps; auto."
         ),
         click.option("--all-devices", is_flag=True, help="Also all GPUs at the same time, each with its own figures."),
+        click.option("--links", is_flag=True, help="Also links: copies between all GPUs, collectives, by size."),
         click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
         click.option("--full", is_flag=True, help="As long as it takes, on a GPU: every dtype settled, every cell."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random data."),
@@ -72,11 +75,21 @@ def turn(measuring: dict[str, Any]) -> Iterator[str]:
 
     if measuring["quick"] and measuring["full"]:
         raise RooflensError("--quick and --full contradict each other; give one of them")
-    kind, _ = _named(measuring["device"])
+    fake = _fake(measuring["device"])
+    kind = "cuda" if fake else _named(measuring["device"])[0]
     if measuring["all_devices"] and kind not in ("auto", "cuda"):
         raise RooflensError("--all-devices compares NVIDIA GPUs; leave it out, or name one with --device cuda:N")
-    with alone(measuring["wait_s"], _waiting) as before:
+    with alone(measuring["wait_s"], _waiting, fake.node if fake else "") as before:
         yield str(before or "")
+
+
+def _fake(device: str) -> Any:
+    """The made-up node that a device names, which is no part of this machine; None for any other device."""
+    if not device.startswith("fake"):
+        return None
+    from rooflens.fleet.measuring.fakes import FAKE, is_fake, parsed
+
+    return parsed(device.removeprefix(FAKE).removeprefix(":")) if is_fake(device) else None
 
 
 def _waiting(holder: Any) -> None:
@@ -90,8 +103,20 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     """Measures this machine and asks its tools, in our turn. `kept` always holds all that is complete."""
     from rooflens.lab.asked import with_node
 
-    measured = _everywhere if measuring["all_devices"] else _one
-    return with_node(measured(measuring, progress, kept))
+    if fake := _fake(measuring["device"]):
+        from rooflens.fleet.measuring.fakes import made_up
+
+        how = {"everything": measuring["all_devices"], "quick": not measuring["full"]}
+        return made_up(fake, measuring["seed"], progress, **how)
+    measured, links = _everywhere if measuring["all_devices"] else _one, measuring["links"]
+    budget_s, part = measuring["budget_s"], 1 - LINKS_PART if links else 1.0
+    first = {**measuring, "budget_s": budget_s and part * budget_s}
+    profile = with_node(measured(first, lambda n, f: progress(n, part * f), kept))
+    if not links:
+        return profile
+    kept.profile = profile
+    options = _options(measuring, "cuda" if profile.device.kind == "gpu" else "cpu")
+    return linked(profile, options, lambda n, f: progress(n, part + (1 - part) * f))
 
 
 def _one(measuring: dict[str, Any], progress: Callable[[str, float], None], kept: Kept) -> Profile:
@@ -235,7 +260,8 @@ def _only(options: Any, text: str, known: tuple[str, ...]) -> Any:
 
 def remember(profile: Profile) -> None:
     """Keeps a complete, undisturbed profile as `here`; a home that cannot be written is no reason to fail."""
-    if not profile.complete or profile.contention:
+    made_up = any(note.startswith(MADE_UP) for note in profile.notes)
+    if not profile.complete or profile.contention or made_up:
         return
     with suppress(RooflensError):
         artefacts.write_json(artefacts.here(), profile, SCHEMA)
