@@ -120,6 +120,7 @@ def test_a_verb_has_a_page_with_its_question_an_example_and_every_option(verb):
     page = text(DOCS / "verbs" / f"{verb}.md")
     assert page.startswith(f"# `rooflens {verb}`\n\n{VERBS[verb][1]}\n")
     assert re.search(rf"^```console\n\$ rooflens {verb}\b.*\n.+", page, re.MULTILINE)
+    assert re.search(r"^Its JSON: \[", page, re.MULTILINE)
     options = {name for command in commands(verb) for p in command.params for name in p.opts if name.startswith("--")}
     assert {name for name in options if not re.search(rf"`[^`]*{name}\b[^`]*`", page)} == set()
 
@@ -209,7 +210,8 @@ GOLDEN = (  # of the course, each printed by the code on the page
     "2.71e+08 = 6 D F = 2.71e+08; all products 4.05e+08", "1.00 -> 2.00 FLOP/B, 2.00x", "fp16 storage: 1.00x",
     "tensor math: 4.10x, memory-bound", "3.17x", "6.34x", "1.64x", "like for like 8x", "728.3 tokens/s",
     "3.478 FLOP/B, 84.9 times below", "11.65 TFLOP/s, 1.18 %", "MBU 65.9 %", "725.6 tok/s; 682 if", " 4.56 ms",
-    " 5.76 ms", " 9.61 ms", "24.99 ms", "1.25 ms on links", "19.29 ms on links",
+    " 5.76 ms", " 9.61 ms", "24.99 ms", "1.25 ms on links", "19.29 ms on links", "int4: 4.00x, memory-bound",
+    "\n83.8\n",
 )  # fmt: skip
 
 
