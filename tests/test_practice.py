@@ -262,6 +262,8 @@ def test_an_answer_is_read_with_its_unit(text, unit, value):
     [
         ("12.5", "FLOP/B", "has no unit"),
         ("12.5 GB", "FLOP/B", "not a unit of FLOP/B"),
+        ("200 GFLOP/s", "FLOP", "'200 GFLOP/s' is a rate, in FLOP/s; what is asked for is an amount, in FLOP"),
+        ("450 GB", "B/s", "'450 GB' is an amount, in B; what is asked for is a rate, in B/s"),
         ("2 gb", "B", "did you mean 'GB'"),
         ("-1 s", "s", "negative"),
         ("many", "count", "not a plain number; write it like '222'"),

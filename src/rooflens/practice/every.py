@@ -5,13 +5,18 @@ from __future__ import annotations
 from random import Random
 
 from rooflens.errors import RooflensError, Unknown
-from rooflens.practice import on_chips, on_claims, on_devices, on_models, on_operators, on_serving
 from rooflens.practice.judging import apart
+from rooflens.practice.on_chips import PROBLEMS as ON_CHIPS
+from rooflens.practice.on_claims import PROBLEMS as ON_CLAIMS
+from rooflens.practice.on_devices import PROBLEMS as ON_DEVICES
+from rooflens.practice.on_models import PROBLEMS as ON_MODELS
+from rooflens.practice.on_operators import PROBLEMS as ON_OPERATORS
+from rooflens.practice.on_serving import PROBLEMS as ON_SERVING
 from rooflens.practice.record import Pick, Problem, Question
 from rooflens.records import replace
 
-PARTS = (on_operators, on_chips, on_models, on_serving, on_devices, on_claims)
-PROBLEMS: dict[str, Problem] = {problem.id: problem for part in PARTS for problem in part.PROBLEMS}
+EVERY = (*ON_OPERATORS, *ON_CHIPS, *ON_MODELS, *ON_SERVING, *ON_DEVICES, *ON_CLAIMS)
+PROBLEMS: dict[str, Problem] = {problem.id: problem for problem in EVERY}
 TOPICS = tuple(dict.fromkeys(problem.topic for problem in PROBLEMS.values()))
 
 

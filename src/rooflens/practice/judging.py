@@ -23,6 +23,7 @@ _UNITS: dict[str, tuple[tuple[str, float], ...]] = {
     "ratio": (("percent", 100.0),),
 }  # fmt: skip
 _PREFIXES = (("prefix_large", 1e3), ("prefix_small", 1e-3))
+_OTHER = {"FLOP": "FLOP/s", "FLOP/s": "FLOP", "B": "B/s", "B/s": "B"}  # an amount for a rate, and the other way round
 PLAIN = ("ratio", "times", "count")  # units that units.parse does not know
 
 
@@ -38,6 +39,10 @@ def judge(question: Question, text: str) -> Judged:
 def read(text: str, unit: str) -> float:
     """`12.5 FLOP/byte`, `65 %`, `4x` or `222` in SI. Raises RooflensError, as units.parse does."""
     if unit not in PLAIN:
+        other = _OTHER.get(unit)
+        if other and _reads(text, other):
+            kinds = ("an amount", "a rate") if unit.endswith("/s") else ("a rate", "an amount")
+            raise RooflensError(f"{text!r} is {kinds[0]}, in {other}; what is asked for is {kinds[1]}, in {unit}")
         return parse(text, unit)
     match = _PLAIN.fullmatch(text)
     if not match:
@@ -50,6 +55,14 @@ def read(text: str, unit: str) -> float:
     if not math.isfinite(value) or value < 0:
         raise RooflensError(f"{text!r} is not a finite number that is at least 0")
     return value
+
+
+def _reads(text: str, unit: str) -> bool:
+    try:
+        parse(text, unit)
+    except RooflensError:
+        return False
+    return True
 
 
 def written(value: float, unit: str) -> str:
