@@ -74,6 +74,12 @@ STATES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch) -> None:
+    """A busy machine is no fault of a file."""
+    monkeypatch.setattr(apart, "SECONDS", 60.0)
+
+
 @pytest.fixture(scope="module")
 def page():
     with TestClient(app(state(LLAMA)), base_url=HOME, raise_server_exceptions=False) as client:

@@ -26,11 +26,12 @@ TOO_LONG = (
 BROKEN = "it could not be read: the process that read it ended without an answer; try the command line"
 
 
-async def file(name: str, content: bytes, asked: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """What a dropped file says. The file lies in memory, in a folder that is gone afterwards.
+async def file(name: str, content: bytes, asked: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
+    """What a dropped file says, in so many seconds (None: SECONDS). It lies in memory, in a folder that is gone after it.
 
     Raises RooflensError in one sentence for a file that says nothing, or not in time.
     """
+    seconds = SECONDS if seconds is None else seconds
     with memory.folder() as made:
         path = made / memory.plain(name)
         path.write_bytes(content)
