@@ -111,9 +111,15 @@ def test_the_page_loads_and_nothing_moves_under_the_reader(visit) -> None:
     page = settled(visit())
     assert page.inner_text("#tpot_floor").endswith("ms")
     assert page.locator(".spot").count() >= 5
-    assert page.evaluate(SHIFT) < 0.1
+    assert page.evaluate(SHIFT) < 0.05
     assert page.evaluate("document.cookie") == ""
     assert page.inner_text("#error") == ""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_moves_where_much_is_asked(visit, size) -> None:
+    page = settled(visit(f"{FOUR}&tp=2&tokens=4&acceptance=0.7", size=size))
+    assert page.evaluate(SHIFT) < 0.1  # what the web calls good
 
 
 def test_points_slide_as_the_batch_is_dragged(visit) -> None:

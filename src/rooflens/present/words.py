@@ -30,7 +30,7 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "completion": ("completion",),
     "practice": ("practice", "practice_asked", "practice_why", "practice_missed"),
     "trend": ("trend",), "refused": ("refused",),
-    "watch": ("watch",), "export": ("export",), "page": ("page",),
+    "watch": ("watch",), "export": ("export",), "page": ("page", "page_options"),
 }  # fmt: skip
 FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 

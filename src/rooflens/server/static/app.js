@@ -151,6 +151,7 @@ function open(first) {
   choices();
   controls();
   tell();
+  document.body.dataset.open = "yes";
   if (found ? !(found.whole && ours) : location.hash.length > 1) note(words("bad_link"));
   answer();
 }
