@@ -27,7 +27,7 @@ BROKEN = "it could not be read: the process that read it ended without an answer
 
 
 async def file(name: str, content: bytes, asked: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
-    """What a dropped file says, in so many seconds (None: SECONDS). It lies in memory, in a folder that is gone after it.
+    """What a dropped file says, in so many seconds (None: SECONDS). It lies in memory, in a folder gone after it.
 
     Raises RooflensError in one sentence for a file that says nothing, or not in time.
     """
