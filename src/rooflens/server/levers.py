@@ -1,7 +1,7 @@
 """Levers as the page shows them: ranked, and each with the state that pulling it makes, where a state can say it.
 
-change: the fields that pulling it sets; set: the same, where links of the page say all of them. No state says that
-weights are pruned (2:4 sparsity): that is another model.
+change, and set: the fields that pulling it sets. No state says that weights are pruned (2:4 sparsity): that is another
+model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rooflens.present.words import known, say
 from rooflens.records import encode, replace
 from rooflens.roofline.machines import from_accelerator
 from rooflens.server import memory
-from rooflens.server.state import LINKED, State, served
+from rooflens.server.state import State, served
 from rooflens.units import show
 
 HEADS = ("lever", "gain_floor", "gain_estimate", "stops_at", "memory", "flag")
@@ -71,8 +71,7 @@ def _row(lever: Lever, asked: State) -> dict[str, Any]:
     ]
     note = retold(lever.note, lang) if lever.note else ""
     change = pulled(lever.name, asked)
-    said = change if change is not None and change.keys() <= set(LINKED) else None
-    return {"cells": cells, "note": note, "set": said, "change": change, "applies": change is not None}
+    return {"cells": cells, "note": note, "set": change, "change": change, "applies": change is not None}
 
 
 def _times(gain: float | None) -> str:

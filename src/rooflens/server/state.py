@@ -35,10 +35,6 @@ SAID_OF_A_STEP = (  # beside its sizes: what both `place` and `predict` are aske
 SAID_OF_A_SERVER = (  # what `predict` and `advise` are asked beside it
     "engine", "acceptance", "memory_fraction", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes",
 )  # fmt: skip
-LINKED = (  # what the controls and the links of the page say so far; a link without the rest would be another question
-    "machines", "model", "config", "phase", "batch", "context", "weights", "kv", "math", "tp", "pp", "ep",
-    "microbatches", "engine", "lang",
-)  # fmt: skip
 
 
 @record
