@@ -21,6 +21,7 @@ from rooflens.records import decode, encode, replace
 from rooflens.roofline.absent import SCHEMA as ABSENT
 from rooflens.roofline.absent import Absent
 from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.node import Node
 from rooflens.roofline.profile import SCHEMA, Profile
 
@@ -92,6 +93,16 @@ def crossed(profile: Profile, between: str, rate: float) -> Profile:
     return replace(profile, ceilings=tuple(map(slower, profile.ceilings)))
 
 
+def test_copies_by_size_stand_for_a_pair_that_has_no_roof() -> None:
+    profile = node_profile("n", 0, devices=2)
+    roofs = tuple(c for c in profile.ceilings if not c.id.startswith("link/nvlink"))
+    copies = tuple(
+        CopyPoint("0-1", size, size / rate, size / rate, "nvlink") for size, rate in ((1e6, 1e10), (1e9, 3e11))
+    )
+    found = measured("n", replace(profile, ceilings=roofs, copies=copies)).figures
+    assert [(f.of, f.value, f.level) for f in found if f.whose == "pair"] == [("n/0-1", pytest.approx(3e11), "nvlink")]
+
+
 @pytest.mark.parametrize("nodes", [1, 6])
 def test_a_pair_that_is_wired_wrongly_is_named_and_its_devices_are_not(nodes: int) -> None:
     names = node_names(nodes)
@@ -121,6 +132,9 @@ def test_links_are_set_beside_what_is_promised(planted) -> None:
     whole = next(one for one in fleet(planted[0]).links if one.path == "NVLink x18")
     assert whole.promised == 450e9  # 18 x 25 GB/s
     assert whole.of_promise == pytest.approx(390 / 450, rel=0.01)
+    bus = next(one for one in fleet(planted[0]).links if one.path == "all-reduce x4")
+    assert (bus.pairs, bus.promised) == (8, 450e9)
+    assert bus.median == pytest.approx(350e9, rel=0.05)  # by the slowest pair, both ways at once
 
 
 def test_two_devices_of_one_node_are_too_few_and_a_baseline_tells(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooflens.peers.history import KEPT, Baseline, updated
@@ -112,17 +112,25 @@ def test_a_device_that_lost_a_tenth_is_out_alone(count: int, unit: str) -> None:
     assert all(loss.low < loss.share < loss.high < 1 and loss.against == "peers" for loss in worst.losses)
 
 
-@given(st.integers(0, 10_000), st.sampled_from([3, 8, 40]))
-def test_nobody_is_out_where_nothing_is_wrong(seed: int, count: int) -> None:
-    assert out(fleet(count, seed, ids=3)) == set()
+def test_one_device_of_a_thousand_is_named_by_mistake_at_most() -> None:
+    """As the rules promise; here none, since by size alone luck must reach 4.6 standard deviations."""
+    named = [of for seed in range(125) for of in out(fleet(8, seed))]
+    assert len(named) <= 1000 * RULES.false_alarms
 
 
+def test_a_loss_of_just_what_matters_is_found_in_all_but_one_of_a_thousand() -> None:
+    """5 % with a spread of 0.65 %: (5.13 % - 3.1 x 0.65 %) and 4 x 0.65 % are both under the loss."""
+    missed = [seed for seed in range(30) if "node007" not in out(slowed(fleet(40, seed), "node007", 0.95))]
+    assert missed == []
+
+
+@settings(max_examples=25)
 @given(st.floats(0.2, 0.85), st.integers(0, 1000))
 def test_the_order_of_the_figures_and_their_unit_of_measure_do_not_matter(left: float, seed: int) -> None:
     figures = slowed(fleet(12, seed), "node003", left)
     mixed = random.Random(seed).sample(figures, len(figures))
     larger = [replace(f, value=8 * f.value, samples=tuple(8 * s for s in f.samples)) for f in figures]
-    assert out(figures) == out(mixed) == out(larger) == {"node003"}
+    assert out(figures) == out(mixed) == out(larger) >= {"node003"}
 
 
 def test_a_small_loss_that_is_sure_is_behind_and_not_out() -> None:

@@ -21,6 +21,7 @@ from rooflens.records import decode, field, record, replace
 from rooflens.roofline.absent import SCHEMA as ABSENT
 from rooflens.roofline.absent import Absent
 from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.node import Gpu, Node
 from rooflens.roofline.profile import METHOD, SCHEMA, Device, Profile
 
@@ -36,7 +37,8 @@ class NodeFile:
     """One node. state: "measured", or why there is nothing of it, with `why` as a sentence.
 
     findings: what its own tools say, judged. distrust: what the driver said of each device, by NODE/DEVICE;
-    numbers: the device's number in the tools' words. paths: what the tools promise of each pair ("0-1").
+    numbers: the device's number in the tools' words. paths: what the tools promise of each pair ("0-1"). buses: byte/s
+    of a device's link that the largest operation over so many devices means ("all-reduce x8").
     """
 
     node: str
@@ -51,6 +53,7 @@ class NodeFile:
     distrust: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
     paths: Mapping[str, Route] = field(default_factory=dict)
+    buses: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -122,7 +125,7 @@ def measured(node: str, profile: Profile) -> NodeFile:
     keys = {of: key_of(one.device) for of, one in devices.items()}
     own = (_own(c, of, node, keys[of].text) for of, one in devices.items() for c in one.ceilings if _own_kind(c))
     whole = next(iter(keys.values())).text
-    pairs = (_pair(c, node, whole) for c in profile.ceilings if not _own_kind(c))
+    pairs = _pairs(profile, node, whole)
     found = profile.node or Node()
     chips = _chips(found)
     return NodeFile(
@@ -130,11 +133,12 @@ def measured(node: str, profile: Profile) -> NodeFile:
         "measured",
         started=profile.started,
         keys=keys,
-        figures=(*(one for one in own if one), *(one for one in pairs if one), *_collectives(profile, node, whole)),
+        figures=(*(one for one in own if one), *pairs, *_collectives(profile, node, whole)),
         findings=judged(found, chips, None) if profile.node else (),
         distrust={of: one.device.distrust for of, one in devices.items() if one.device.distrust},
         numbers={of: _number(of) for of in devices},
         paths=dict(_paths(found, chips)),
+        buses=_buses(profile),
         notes=tuple(_notes(node, profile)),
     )
 
@@ -192,13 +196,29 @@ def _own(c: Ceiling, of: str, node: str, key: str) -> Figure | None:
                   c.throttle)  # fmt: skip
 
 
-def _pair(c: Ceiling, node: str, key: str) -> Figure | None:
-    """A copy between two devices, equal to that of the same two in other nodes, whatever link carries it."""
-    if c.origin != "measured" or c.value <= 0:
-        return None
-    between = c.id.rpartition("/")[2]
-    return Figure(f"link/{between}", f"{node}/{between}", node, key, c.value, c.unit, "pair", c.samples, c.trusted,
-                  c.why_not, c.clock_hz, c.power_w, level=c.level)  # fmt: skip
+def _pairs(profile: Profile, node: str, key: str) -> Iterator[Figure]:
+    """Copies between two devices, equal to those of the same two in other nodes, whatever link carries them.
+
+    The roof of a pair, or its largest copy where copies were measured by size alone.
+    """
+    roofs = {c.id.rpartition("/")[2]: c for c in profile.ceilings if not _own_kind(c) and c.origin == "measured"}
+
+    def figure(between: str, value: float, samples: tuple[float, ...], of: Ceiling | CopyPoint) -> Figure:
+        return Figure(f"link/{between}", f"{node}/{between}", node, key, value, "B/s", "pair", samples, of.trusted,
+                      of.why_not, level=of.level)  # fmt: skip
+
+    for between, c in roofs.items():
+        if c.value > 0:
+            yield figure(between, c.value, c.samples, c)
+    largest = {one.pair: one for one in sorted(profile.copies, key=lambda one: one.bytes)}
+    for between, one in largest.items():
+        if between not in roofs:
+            yield figure(between, one.bytes_per_s, tuple(one.bytes / time_s for time_s in one.samples_s), one)
+
+
+def _buses(profile: Profile) -> dict[str, float]:
+    ordered = sorted((one for one in profile.collectives if one.trusted), key=lambda one: (one.devices, one.bytes))
+    return {f"{one.operation} x{one.devices}": one.bus_bytes_per_s for one in ordered}
 
 
 def _collectives(profile: Profile, node: str, key: str) -> Iterator[Figure]:

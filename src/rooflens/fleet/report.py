@@ -56,7 +56,11 @@ class SlowLink:
 
 @record
 class Links:
-    """Copies between devices of one kind over one kind of path, one direction. of_promise: median over promised."""
+    """Copies between devices of one kind over one kind of path, one direction; or operations over several.
+
+    pairs: how many, of operations how many nodes. promised: of an operation what the worst path of its node promises.
+    of_promise: median over promised.
+    """
 
     key: str
     path: str
@@ -233,7 +237,7 @@ def _slow(one: Standing, file: NodeFile, usual: Mapping[str, str]) -> SlowLink:
 
 
 def _links(files: Sequence[NodeFile], figures: Sequence[Figure]) -> Iterator[Links]:
-    """Pairs of one kind of device by the path between them."""
+    """Pairs of one kind of device by the path between them, then operations over several by how many."""
     paths = {file.node: file.paths for file in files}
     groups: dict[tuple[str, str], list[tuple[float, float | None]]] = defaultdict(list)
     for figure in figures:
@@ -242,10 +246,15 @@ def _links(files: Sequence[NodeFile], figures: Sequence[Figure]) -> Iterator[Lin
             path = paths[figure.node].get(f"{a}-{b}")
             known = path_text(path) if path else figure.level or ""
             groups[figure.key, known].append((figure.value, path.bytes_per_s if path else None))
+    for file in files:
+        whole = [path.bytes_per_s for path in file.paths.values()]
+        least = min((rate for rate in whole if rate), default=None) if all(whole) else None
+        for name, rate in file.buses.items():
+            groups[next(iter(file.keys.values())).text, name].append((rate, least))
     for (key, path_kind), rows in groups.items():
         rates, promised = [rate for rate, _ in rows], [rate for _, rate in rows if rate]
-        whole, middle = median(promised) if promised else None, median(rates)
-        yield Links(key, path_kind, len(rows), min(rates), middle, whole, middle / whole if whole else None)
+        all_of, middle = median(promised) if promised else None, median(rates)
+        yield Links(key, path_kind, len(rows), min(rates), middle, all_of, middle / all_of if all_of else None)
 
 
 def _kinds(devices: Sequence[Standing], keys: Mapping[str, Key]) -> Iterator[Kind]:
