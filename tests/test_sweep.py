@@ -243,6 +243,11 @@ def test_nothing_beats_a_point_of_the_front_in_both_and_something_every_other(po
     def beaten(one, by_these):
         return any(m == one[0] and t <= one[1] and c <= one[2] and (t, c) != one[1:] for m, t, c in by_these)
 
+    assert found.on_front == len(front)
+    few = sweeping.query(points, Wanted(pareto=True, by=by, top=3))
+    assert few.points[0] == found.points[0]
+    assert few.points[-1] == found.points[-1]
+    assert (len(few.points), few.on_front) == (3, len(front))
     assert not any(beaten(one, others) for one in front)
     assert all(beaten(one, front) or one in front for one in others)
 

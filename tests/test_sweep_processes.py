@@ -92,7 +92,9 @@ def test_a_full_disk_is_a_sentence_and_what_landed_stays(tmp_path: Path):
     assert full.returncode == 2
     assert "cannot write" in error
     assert "Traceback" not in error
-    assert started(grid, out, "--workers", "1").wait(300) == 0
+    with started(grid, out, "--workers", "1") as again:
+        again.communicate(timeout=300)
+    assert again.returncode == 0
 
 
 @pytest.fixture

@@ -105,6 +105,9 @@ def _seconds(text: str | None, name: str) -> float | None:
 
 def _shown(found: Found, lang: str) -> str:
     title = say("sweep.found", lang, matching=f"{found.matching:,}", shown=len(found.points))
+    if found.on_front is not None:
+        sizes = {"matching": f"{found.matching:,}", "front": f"{found.on_front:,}", "shown": len(found.points)}
+        title = say("sweep.front", lang, **sizes)
     missing = found.shards - found.landed
     lines = [say("sweep.missing", lang, missing=missing, shards=found.shards)] if missing else []
     if found.points:

@@ -79,10 +79,15 @@ class Wanted:
 
 @record
 class Found:
-    """The points, best first. matching: how many meet the question in all; shown: how many stand in `points`."""
+    """The points, best first. matching: how many meet the question in all.
+
+    on_front: how many lie on a Pareto front, of which `points` are a spread from the fastest to the cheapest where they
+    are more than were asked for. landed: shards that were looked at, of `shards`.
+    """
 
     wanted: Wanted
     matching: int
     points: tuple[Mapping[str, Any], ...]
     landed: int
     shards: int
+    on_front: int | None = None

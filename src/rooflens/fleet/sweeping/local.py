@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from multiprocessing import connection, get_context
 from typing import Any
 
@@ -24,14 +24,14 @@ class Worker:
     line: Any
 
 
-def here(work: Work, folder: Folder, missing: Sequence[int]) -> Iterator[int]:
+def here(work: Work, folder: Folder, missing: Sequence[int]) -> Generator[int]:
     """Each shard as it lands, priced in this process."""
     for index in missing:
         folder.land(index, shard(work, index))
         yield index
 
 
-def processes(work: Work, folder: Folder, missing: Sequence[int], workers: int) -> Iterator[int]:
+def processes(work: Work, folder: Folder, missing: Sequence[int], workers: int) -> Generator[int]:
     """Each shard as it lands, priced by so many processes. Raises RooflensError when workers die again and again."""
     left, tried = list(reversed(missing)), dict.fromkeys(missing, 0)
     busy: dict[Worker, int] = {}

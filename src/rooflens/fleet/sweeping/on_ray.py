@@ -5,7 +5,7 @@ A task that dies with its node is run again elsewhere: it writes nothing, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from rooflens.fleet.sweeping.shard import Work, shard
 LOCAL = "local"
 RETRIES = 5  # of one task whose worker or node dies
 AHEAD = 2  # tasks a processor that wait or run: what is in memory at once stays bounded
+CONNECT_S = 10.0
 LOOK_S = 1.0  # how often nodes that came or went are counted
 
 
 def tasks(
     work: Work, folder: Folder, missing: Sequence[int], address: str, workers: int, env: Mapping[str, Any] | None
-) -> Iterator[int]:
+) -> Generator[int]:
     """Each shard as it lands, priced by the cluster at this address; `local`: a new one of so many processors here.
 
     env: a runtime environment of Ray's, over ours, which brings this rooflens. A Ray that the caller has joined is used
@@ -43,7 +44,7 @@ def tasks(
             ray.shutdown()
 
 
-def _landed(ray: Any, work: Work, folder: Folder, missing: Sequence[int]) -> Iterator[int]:
+def _landed(ray: Any, work: Work, folder: Folder, missing: Sequence[int]) -> Generator[int]:
     price = ray.remote(shard).options(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")
     shared, left = ray.put(work), list(reversed(missing))
     running: dict[Any, int] = {}
@@ -77,14 +78,25 @@ def _join(ray: Any, address: str, workers: int, env: Mapping[str, Any] | None) -
     ours: dict[str, Any] = {"env_vars": {"OMP_NUM_THREADS": "1"}}
     try:
         if address == LOCAL:
-            ray.init(num_cpus=workers, include_dashboard=False, runtime_env={**ours, **(env or {})}, **quiet)
+            mine = {"num_cpus": workers, "include_dashboard": False}
+            ray.init(address=LOCAL, runtime_env={**ours, **(env or {})}, **mine, **quiet)
             return
+        _reachable(address)
         ours["py_modules"] = [str(Path(rooflens.__file__).parent)]
         ray.init(address=address, runtime_env={**ours, **(env or {})}, **quiet)
-    except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+    except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise RooflensError(
             f"--ray {address}: nobody answers there ({_first(error)}); start Ray, or leave it out"
         ) from None
+
+
+def _reachable(address: str) -> None:
+    """Raises OSError where nothing listens: Ray would go on trying for minutes."""
+    import socket
+
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
 
 
 def _ray() -> Any:

@@ -50,8 +50,9 @@ def found(folder: Path, wanted: Wanted) -> Found:
         if len(met["row"]):
             met["part"] = met["row"] * 0 + number
             kept = _best(_joined(kept, _best(met, wanted)), wanted)
-    points = _rows(pa, parts, kept, wanted.top)
-    return Found(wanted, matching, points, len(parts), home.identity.shards)
+    points = _rows(pa, parts, _shown(kept, wanted))
+    front = len(kept["row"]) if kept and wanted.pareto else None
+    return Found(wanted, matching, points, len(parts), home.identity.shards, front)
 
 
 def _matching(pa: Any, part: Path, wanted: Wanted, names: Names) -> Columns:
@@ -128,11 +129,21 @@ def _joined(one: Columns, other: Columns) -> Columns:
     return {name: np.concatenate([one[name], other[name]]) for name in other} if one else other
 
 
-def _rows(pa: Any, parts: Sequence[Path], kept: Columns, top: int) -> tuple[Mapping[str, Any], ...]:
+def _shown(kept: Columns, wanted: Wanted) -> Columns:
+    """The first of them, or of a front a spread from its first to its last."""
+    rows = len(kept["row"]) if kept else 0
+    if rows <= wanted.top:
+        return kept
+    np = library()
+    places = np.linspace(0, rows - 1, wanted.top).round().astype(int) if wanted.pareto else np.arange(wanted.top)
+    return _taken(kept, places)
+
+
+def _rows(pa: Any, parts: Sequence[Path], kept: Columns) -> tuple[Mapping[str, Any], ...]:
     """The whole rows of the answers, in their order; each file is read once."""
     if not kept:
         return ()
-    asked = list(zip(kept["part"][:top].tolist(), kept["row"][:top].tolist(), strict=True))
+    asked = list(zip(kept["part"].tolist(), kept["row"].tolist(), strict=True))
     rows: dict[tuple[int, int], Mapping[str, Any]] = {}
     for number in dict.fromkeys(part for part, _ in asked):
         mine = [row for part, row in asked if part == number]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,10 @@ def sweep(work: Work, path: Path, digests: Mapping[str, str], how: How, told: To
         done, began = identity.points - sum(points_of(work.axes, index) for index in missing), time.monotonic()
         told(done, identity.points, 0.0)
         try:
-            for index in _shards(work, folder, missing, how):
-                done += points_of(work.axes, index)
-                told(done, identity.points, time.monotonic() - began)
+            with closing(_shards(work, folder, missing, how)) as landing:  # workers end before the shards are counted
+                for index in landing:
+                    done += points_of(work.axes, index)
+                    told(done, identity.points, time.monotonic() - began)
         except KeyboardInterrupt:
             folder.manifest(work.axes)
             raise RooflensError(_stopped(folder)) from None
@@ -105,10 +107,8 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
-def _shards(work: Work, folder: Folder, missing: Sequence[int], how: How) -> Iterator[int]:
-    if not missing:
-        return iter(())
-    if how.ray is not None:
+def _shards(work: Work, folder: Folder, missing: Sequence[int], how: How) -> Generator[int]:
+    if how.ray is not None and missing:
         from rooflens.fleet.sweeping.on_ray import tasks
 
         return tasks(work, folder, missing, how.ray, how.workers, how.env)
