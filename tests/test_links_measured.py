@@ -14,6 +14,7 @@ from test_cuda import GPU
 from rooflens.errors import NoPath
 from rooflens.lab.linked import behind, joined, odd, promised, with_links
 from rooflens.measure.backend import Cannot
+from rooflens.measure.backends.cuda_nccl import INSTALL
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
 from rooflens.measure.backends.fake_group import FakeGroup, FakeLinks
 from rooflens.measure.backends.parts import PERIOD, patterns, result_bytes, value
@@ -26,6 +27,7 @@ from rooflens.measure.options import gpu
 from rooflens.measure.run import measure
 from rooflens.operators.collectives import Collective, Group, ways
 from rooflens.operators.cost import Cost
+from rooflens.present.retold import retold
 from rooflens.records import decode, encode, replace
 from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint
 from rooflens.roofline.exchanges import fits, link_ceilings, protocols, usual_way
@@ -228,7 +230,33 @@ def test_no_group_at_all_is_one_sentence():
 def test_a_budget_ends_it_with_a_sentence():
     found = told(FakeLinks(), budget_s=0.5)
     assert 0 < len(found.points) < 8 * len(SIZES)
-    assert found.skipped == ("collectives over 2 devices: the time budget was used up",)
+    assert found.skipped == ("collectives over 2 devices skipped: the time budget was used up",)
+
+
+SAID = (
+    "links between devices skipped: there is 1 device here, and two or more are joined",
+    "device 0: 1 of 2 NVLinks are down; all that goes to it waits",
+    "the devices differ (A, B): collectives go at the pace of the slowest",
+    "2-0 copies 300 GB/s over nvlink, 76.9 % of the median of 6 pairs",
+    "0-1: no direct access: staged through the host",
+    f"collectives skipped: NCCL is not installed or does not load; {INSTALL}",
+    "collectives skipped: cuda:1 has under 2.2 GiB of free memory",
+    "collectives skipped: torch is not installed; pip install 'rooflens[torch]'",
+    "2 GPUs: joining gave no answer within 90 s and was ended",
+    "2 GPUs: all-reduce of 1 MiB, called one by one gave no answer within 30 s and was ended",
+    "its larger sizes are left out",
+    "2 GPUs: all-to-all of 1 KiB, replayed from a graph gave no answer within 30 s and was ended",
+    "2 GPUs: the process of number 1 ended without a word at all-reduce of 1 KiB, called one by one",
+    "collectives over 2 devices skipped: the time budget was used up",
+)
+
+
+@pytest.mark.parametrize("lang", ["es", "vi"])
+@pytest.mark.parametrize("sentence", SAID)
+def test_what_is_odd_about_links_is_told_in_every_language(sentence, lang):
+    told = retold(sentence, lang).split("; ")
+    same = {new for new, old in zip(told, sentence.split("; "), strict=True) if new == old}
+    assert same <= {"pip install 'rooflens[torch]'"}  # what is typed stays
 
 
 def port(*rates):

@@ -14,6 +14,7 @@ from rooflens.cli.options import Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
 from rooflens.errors import RooflensError
 from rooflens.lab.across_table import row
+from rooflens.lab.link_table import tables
 from rooflens.lab.staging import profile_file, profile_place, shortcoming
 from rooflens.present import words
 from rooflens.present.retold import retold
@@ -82,9 +83,10 @@ def _written(file: Path, profile: Profile, lang: str) -> Path:
 
 
 def _shown(profile: Profile, lang: str) -> str:
-    rows = [[c.id, _value(c), _spread(c), str(len(c.samples)), _trust(c, lang)] for c in profile.ceilings]
+    shown = [c for c in profile.ceilings if "/" not in (c.access or "")]  # protocols stand in the table of links
+    rows = [[c.id, _value(c), _spread(c), str(len(c.samples)), _trust(c, lang)] for c in shown]
     lines = [profile.device.title, headed("measure", ["ceiling", "value", "spread", "samples", "trusted"], rows, lang)]
-    lines += _beside(profile, lang)
+    lines += [*_beside(profile, lang), *_links(profile, lang)]
     for frame, sentences in (
         ("measure.skipped", profile.skipped),
         ("measure.contention", (profile.contention,)),
@@ -102,6 +104,26 @@ def _beside(profile: Profile, lang: str) -> list[str]:
     rows = [row(across) for across in profile.across]
     table = headed("measure", ["ceiling", "slowest", "figure", "median", "of_median"], rows, lang)
     return ["", words.say("measure.across", lang), table, ""]
+
+
+def _links(profile: Profile, lang: str) -> list[str]:
+    """Collectives by operation and copies by pair, where links were measured."""
+    found = tables(profile)
+    lines = []
+    for name, columns, rows in (
+        (
+            "collectives",
+            ["operation", "devices", "launched", "latency", "knee", "bus", "promise", "error"],
+            found.collectives,
+        ),
+        ("copies", ["pair", "link", "latency", "knee", "rate", "promise"], found.copies),
+    ):
+        if rows:
+            told = words.say(f"measure.{name}", lang, size=found.largest)
+            lines += ["", told, headed("measure", columns, rows, lang)]
+    if lines and found.promised:
+        lines += [words.say("measure.promised", lang, rate=found.promised)]
+    return [*lines, ""] if lines else []
 
 
 def _value(ceiling: Ceiling) -> str:

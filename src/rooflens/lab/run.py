@@ -206,12 +206,16 @@ def roofline_of(profile: Profile, seen: Sequence[Observation]) -> Roofline:
 
 
 def _drawn(profile: Profile) -> Machine:
-    """The machine as it is drawn: of a GPU also the datasheet's rates of what was measured, and not its host link."""
+    """The machine as it is drawn: of a GPU also the datasheet's rates of what was measured, and not its host link.
+
+    The link to other devices is drawn where their collectives were measured.
+    """
     machine = profile.machine()
     if profile.device.kind != "gpu":
         return machine
     measured = {(c.path, c.dtype) for c in machine.find("compute")}
-    kept = tuple(c for c in machine.ceilings if c.kind != "link")
+    joined = {point.level for point in profile.collectives}
+    kept = tuple(c for c in machine.ceilings if c.kind != "link" or c.level in joined)
     sheet = (c for c in profile.ceilings if c.origin == "spec" and (c.path, c.dtype) in measured)
     return replace(machine, ceilings=(*kept, *sheet))
 

@@ -169,7 +169,7 @@ class _Told:
     def _point(self, group: Group, operation: Operation, size: int, launcher: Launcher) -> None:
         id = f"collective/{operation}/{group.devices}/{size}/{launcher}"
         if self._budget.over():
-            self.skipped.append(f"collectives over {group.devices} devices: the time budget was used up")
+            self.skipped.append(f"collectives over {group.devices} devices skipped: the time budget was used up")
             return
         calls = max(1, min(CHAIN, CHAIN_BYTES // size))
         wrong = group.tell(operation, size, launcher, calls)

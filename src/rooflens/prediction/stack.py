@@ -2,7 +2,8 @@
 
 A step is the ideal list of kernels, each at the rates measured, plus what a kernel costs apart from its work, plus the
 small kernels (norms, rotary, activations, sums, cache writes) that ride in the ideal list and that a plain stack runs
-one by one. A host that starts each kernel is a clock of its own beside the device's.
+one by one. A collective takes what it took when it was measured: nothing else runs beside it. A host that starts each
+kernel is a clock of its own beside the device's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from rooflens.arrays import Number, is_array, larger, maximum
 from rooflens.catalogue.calibrations import StackConstants
 from rooflens.catalogue.calibrations import stack as constants
-from rooflens.errors import RooflensError
+from rooflens.errors import NoPath, RooflensError
 from rooflens.operators.cost import Cost, Precision
 from rooflens.operators.rows import Row
 from rooflens.prediction.deployment import Deployment
@@ -20,6 +21,7 @@ from rooflens.prediction.predicting import Expected
 from rooflens.prediction.record import Constant
 from rooflens.records import field, record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.links import collective_s
 from rooflens.roofline.price import Priced, price
 from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
 from rooflens.samples import median
@@ -72,11 +74,11 @@ class Stack:
         """The time of one step: kernels at measured rates, their fixed costs, and the small kernels between them."""
         there = replace(deployment, machine=self.machine)
         operators = there.operators(phase)
-        parts: dict[str, Number] = dict.fromkeys(("work", "fixed", "small", "launches"), 0.0)
+        parts: dict[str, Number] = dict.fromkeys(("work", "fixed", "small", "launches", "latency"), 0.0)
         for operator in operators:
             for name, seconds in self._kernel(operator, there.precision):
                 parts[name] = parts[name] + operator.count * seconds
-        device_s = parts["work"] + parts["fixed"] + parts["small"]
+        device_s = parts["work"] + parts["fixed"] + parts["small"] + parts["latency"]
         host_s = parts["launches"] * self.host_s
         through = operators[0].pipeline if operators else None
         whole_s = larger(device_s, host_s)
@@ -84,7 +86,7 @@ class Stack:
         floor_s = deployment.floor(phase).floor_s
         added = {
             "reach": larger(0.0, parts["work"] - floor_s), "kernels": parts["fixed"] + parts["small"],
-            "host": larger(0.0, host_s - device_s),
+            "latency": parts["latency"], "host": larger(0.0, host_s - device_s),
         }  # fmt: skip
         spread = (self.found or constants()).decode if phase == "decode" else (self.found or constants()).prefill
         low, high = larger(time_s * spread.low, floor_s), larger(time_s * spread.high, floor_s)
@@ -95,8 +97,12 @@ class Stack:
         """Seconds of one kernel by their reason, and how many launches it is."""
         main = price(operator, self.machine)
         attends = any(row.part == "attend" for row in operator.rows)
-        yield "work", _work_s(main, self.attention_share if attends else 1.0)
-        yield "fixed", self.attention_s if attends else self.product_s
+        work_s = _work_s(main, self.attention_share if attends else 1.0)
+        yield "work", work_s
+        if operator.collective is None:
+            yield "fixed", self.attention_s if attends else self.product_s
+        else:
+            yield "latency", larger(0.0, _together_s(operator, self.machine) - work_s)
         launches = 1.0 + (CACHE_WRITES if attends else 0.0)
         yield "small", CACHE_WRITES * self.small_s if attends else 0.0
         for row in operator.rows:
@@ -167,6 +173,14 @@ def _work_s(priced: Priced, share: float) -> Number:
     """The kernel's work at measured rates: memory at this share of the read rate."""
     times = {name: seconds / (share if name == "memory" else 1.0) for name, seconds in priced.times_s.items()}
     return maximum(times.values()) if times else 0.0
+
+
+def _together_s(operator: Operator, machine: Machine) -> Number:
+    """Seconds of a collective; where nobody measured its latency, those of its bytes alone."""
+    try:
+        return collective_s(operator, machine)
+    except NoPath:
+        return 0.0
 
 
 def _moved_s(row: Row, operator: Operator, precision: Precision, machine: Machine) -> Number:

@@ -25,7 +25,7 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "retold": (
         "fleets",
         "watched", "doctored", "doctor_files", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled",
-        "claims", "kernels", "swept",
+        "claims", "kernels", "linked", "swept",
     ),
     "completion": ("completion",),
     "practice": ("practice", "practice_asked", "practice_why", "practice_missed"),
