@@ -283,6 +283,20 @@ def test_an_answer_may_be_two_per_cent_off_and_no_more():
     assert [answered(question, right * f).right for f in (0.9801, 1.0199, 0.979, 1.021)] == [True, True, False, False]
 
 
+def test_two_mistakes_at_once_are_told_as_two(run):
+    code, out, _ = run("practice --problem kv-gqa --seed 2 --answer '4 GB'")  # 8 GiB: K alone, and GiB for GB
+    assert (code, "these two give together: " in out, "GB is written" in out) == (1, True, True)
+    found = json.loads(run("practice --problem kv-gqa --seed 2 --answer '4 GB' --json")[1])
+    assert found["mistakes_together"]
+    assert {one["name"] for one in found["mistakes"]} & {"keys_only", "elements"}
+    assert "gib_as_gb" in {one["name"] for one in found["mistakes"]}
+
+
+def test_a_number_that_no_mistake_gives_is_told_by_its_size(run):
+    code, out, _ = run("practice --problem ridge --seed 7 --answer '1257 FLOP/B'")
+    assert (code, "3 times the right one" in out) == (1, True)  # the right one is 419
+
+
 def test_bytes_are_shown_in_both_countings():
     assert (written(2**31, "B"), written(0.659, "ratio"), written(4.0, "times")) == ("2.147 GB = 2 GiB", "65.9 %", "4x")
 

@@ -336,6 +336,7 @@ KINDS: dict[str, Kind] = {
             "given_value": ("number", "with --answer: the same in `unit`"),
             "right": ("true or false", "with --answer: whether it is"),
             "mistakes": ("list of objects", "with --answer: `name` and `sentence` of what gives this number"),
+            "mistakes_together": ("true or false", "with --answer: only both of them at once give it"),
         },
         example="rooflens practice --problem mbu --seed 2 --answer 41% --json",
     ),

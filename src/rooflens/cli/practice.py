@@ -126,7 +126,8 @@ def _said(question: Question, *, explain: bool) -> dict[str, Any]:
 
 def _verdict(judged: Judged) -> dict[str, Any]:
     mistakes = [{"name": name, "sentence": say(f"practice.missed.{name}")} for name in judged.missed]
-    return {"given": judged.text, "given_value": judged.value, "right": judged.right, "mistakes": mistakes}
+    found = {"given": judged.text, "given_value": judged.value, "right": judged.right, "mistakes": mistakes}
+    return {**found, "mistakes_together": True} if judged.together else found
 
 
 def _list(topic: str | None, lang: str, as_json: bool) -> int:

@@ -89,7 +89,13 @@ def answered(question: Question, judged: Judged, lang: str) -> str:
     """Whether it is right, and which mistake gives just this number."""
     if judged.right:
         return say("practice.right", lang, answer=_answer(question))
-    why = [say("practice.looks", lang, text=say(f"practice.missed.{name}", lang)) for name in judged.missed]
+    texts = [say(f"practice.missed.{name}", lang) for name in judged.missed]
+    if judged.together:
+        why = [say("practice.both", lang, first=texts[0], second=texts[1])]
+    elif texts:
+        why = [say("practice.looks", lang, text=text) for text in texts]
+    else:
+        why = [say("practice.off", lang, times=f"{1 + judged.off:.3g}")]
     return "\n".join([say("practice.wrong", lang, given=judged.text, answer=_answer(question)), *why])
 
 

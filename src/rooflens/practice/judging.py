@@ -12,6 +12,7 @@ from rooflens.units import parse, percent, show, show_binary
 
 _PLAIN = re.compile(r"\s*([+-]?(?:\d+(?:[_,]\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%|[^\W\d]*|×)\s*")
 _SAME = 1e-3  # numbers this near are one number
+_TWO = 5e-3  # two mistakes at once must be met this well: there are many pairs
 # unit -> what a right answer is multiplied by, by the name of the confusion
 _UNITS: dict[str, tuple[tuple[str, float], ...]] = {
     "B": (
@@ -33,7 +34,9 @@ def judge(question: Question, text: str) -> Judged:
     off = value / right - 1
     if abs(off) <= TOLERANCE:
         return Judged(text, value, right=True, off=off)
-    return Judged(text, value, right=False, off=off, missed=tuple(_missed(question, value)))
+    missed = tuple(_missed(question, value))
+    both = () if missed else _two(question, value)
+    return Judged(text, value, right=False, off=off, missed=missed or both, together=bool(both))
 
 
 def read(text: str, unit: str) -> float:
@@ -83,14 +86,17 @@ def apart(missed: Mapping[str, float], right: float) -> dict[str, float]:
 
 def mistakes(question: Question) -> dict[str, float]:
     """Every mistake that is looked for in an answer to this question, with its number."""
-    unit, right, own = question.problem.unit, question.drawn.answer, dict(question.drawn.missed)
-    confused = (*_UNITS.get(unit, ()), *(_PREFIXES if unit not in PLAIN else ()))
-    near = _prefix(right)
-    for name, times in confused:
-        kind, _, prefix = name.partition(".")
-        if not prefix or prefix == near:
-            own[kind] = right * times
-    return own
+    right = question.drawn.answer
+    confused = _confused(question.problem.unit, right)
+    return {**question.drawn.missed, **{name: right * times for name, times in confused.items()}}
+
+
+def _confused(unit: str, value: float) -> dict[str, float]:
+    """Confusions of units: what each multiplies such a value by."""
+    every = (*_UNITS.get(unit, ()), *(_PREFIXES if unit not in PLAIN else ()))
+    near = _prefix(value)
+    parted = [(*name.partition("."), times) for name, times in every]
+    return {kind: times for kind, _, prefix, times in parted if not prefix or prefix == near}
 
 
 def _missed(question: Question, value: float) -> Iterator[str]:
@@ -98,6 +104,17 @@ def _missed(question: Question, value: float) -> Iterator[str]:
     every = {name: abs(value / number - 1) for name, number in mistakes(question).items()}
     near = sorted((off, name) for name, off in every.items() if off <= TOLERANCE)
     yield from (name for off, name in near if off <= near[0][0] + _SAME)
+
+
+def _two(question: Question, value: float) -> tuple[str, ...]:
+    """A mistake of this problem and a confusion of units that together give this number; none where no pair does."""
+    pairs = [
+        (abs(value / (number * times) - 1), (name, confusion))
+        for name, number in question.drawn.missed.items()
+        for confusion, times in _confused(question.problem.unit, number).items()
+    ]
+    off, both = min(pairs, default=(math.inf, ()))
+    return both if off <= _TWO else ()
 
 
 def _prefix(size_bytes: float) -> str:

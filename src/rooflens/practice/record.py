@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import TypeVar
 
-from rooflens.records import field, record
+from rooflens.records import record
 
 T = TypeVar("T")
 SCHEMA = "rooflens/practice/1"
@@ -71,10 +71,14 @@ class Question:
 
 @record
 class Judged:
-    """An answer judged. missed: the names of the mistakes that give just this number, the nearest first."""
+    """An answer judged. off: how far above the right one, as a share of it; below it is negative.
+
+    missed: the names of the mistakes that give just this number, the nearest first; together: only both at once do.
+    """
 
     text: str
     value: float
     right: bool
     off: float
-    missed: tuple[str, ...] = field(default_factory=tuple)
+    missed: tuple[str, ...] = ()
+    together: bool = False
