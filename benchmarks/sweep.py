@@ -33,7 +33,8 @@ MODELS = (
     "deepseek-v3",
 )  # fmt: skip
 MACHINES = (
-    "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "a100-sxm4-80gb", "l40s", "mi300x-192gb", "h20-96gb", "rtx-4090-24gb",
+    "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "a100-sxm4-80gb", "l40s", "mi300x-192gb", "h20-96gb",
+    "rtx-4090-24gb",
 )  # fmt: skip
 BATCHES, CONTEXTS, LONGEST = 512, 256, 131_072
 A_CASE = BATCHES * CONTEXTS

@@ -14,7 +14,10 @@ figure: a double with the digits of `predict`. rounded: the same as a float of 3
 
 @record
 class Column:
-    """One column. of: where `predict --json` has it; several loads share a figure that depends on the load alone."""
+    """One column. of: the option of `predict` that asks for it, or where `predict --json` has it.
+
+    by_load: it depends on the load alone, so that it repeats from batch to batch.
+    """
 
     kind: Kind
     of: str
@@ -23,12 +26,12 @@ class Column:
 
 
 NAMED: Mapping[str, Column] = {
-    "model": Column("name", "model", "as the grid names it"),
-    "machine": Column("name", "machine", "as the grid names it"),
-    "engine": Column("name", "engine", "`own`: none was named"),
-    "weights": Column("name", "conventions.precision", "format of the weights"),
-    "kv": Column("name", "conventions.precision", "format of the KV cache"),
-    "math": Column("name", "conventions.precision", "format of the linear products' arithmetic"),
+    "model": Column("name", "MODEL", "as the grid names it"),
+    "machine": Column("name", "--on", "as the grid names it"),
+    "engine": Column("name", "--engine", "`own`: none was named"),
+    "weights": Column("name", "--weights", "format of the weights"),
+    "kv": Column("name", "--kv", "format of the KV cache"),
+    "math": Column("name", "--math", "format of the linear products' arithmetic"),
     "tp": Column("count", "step.tp", "devices that share each layer"),
     "pp": Column("count", "step.pp", "stages that share the layers"),
     "ep": Column("count", "step.ep", "devices that share the experts"),
