@@ -36,7 +36,7 @@ _NEWER = "is newer than this rooflens reads"
 class NodeFile:
     """One node. state: "measured", or why there is nothing of it, with `why` as a sentence.
 
-    findings: what its own tools say, judged. distrust: what the driver said of each device, by NODE/DEVICE;
+    findings: what its own tools say, judged. distrust, limits_w: what the driver said of each, by NODE/DEVICE;
     numbers: the device's number in the tools' words. paths: what the tools promise of each pair ("0-1"). buses: byte/s
     of a device's link that the largest operation over so many devices means ("all-reduce x8").
     """
@@ -51,6 +51,7 @@ class NodeFile:
     figures: tuple[Figure, ...] = ()
     findings: tuple[Finding, ...] = ()
     distrust: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    limits_w: Mapping[str, float] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
     paths: Mapping[str, Route] = field(default_factory=dict)
     buses: Mapping[str, float] = field(default_factory=dict)
@@ -136,6 +137,7 @@ def measured(node: str, profile: Profile) -> NodeFile:
         figures=(*(one for one in own if one), *pairs, *_collectives(profile, node, whole)),
         findings=judged(found, chips, None) if profile.node else (),
         distrust={of: one.device.distrust for of, one in devices.items() if one.device.distrust},
+        limits_w={of: limit for of, one in devices.items() if (limit := one.device.power_limit_w)},
         numbers={of: _number(of) for of in devices},
         paths=dict(_paths(found, chips)),
         buses=_buses(profile),

@@ -159,7 +159,7 @@ def _placed(figures: Sequence[Figure]) -> Iterator[Figure]:
 
 def _known(files: Sequence[NodeFile]) -> dict[str, Known]:
     return {
-        of: Known(tuple(f for f in one.findings if number in f.gpus), one.distrust.get(of, ()))
+        of: Known(tuple(f for f in one.findings if number in f.gpus), one.distrust.get(of, ()), one.limits_w.get(of))
         for one in files
         for of, number in one.numbers.items()
     }

@@ -43,6 +43,7 @@ _WORDS: tuple[tuple[str, Cause], ...] = (
     ("application clocks", "clock"), ("PCIe", "pcie"), ("NVLinks are up", "nvlink"), ("process", "contention"),
     ("contention", "contention"),
 )  # fmt: skip
+_SAME = 0.99  # of a limit: from here on it is the same
 _LOWER = 0.98  # of its equals' clock, from which on that is the reason
 _NEAR = 0.08  # to a half or a quarter of PCIe's rate, from which on it points to lanes
 _HELD = re.compile(r"\((.*)\)\s*$")
@@ -51,10 +52,11 @@ _LEFT: dict[str, Cause] = {"settled": "power", "memory": "memory", "pcie": "pcie
 
 @record
 class Known:
-    """What was asked of one device beside its figures: its tools' findings, and what its driver said."""
+    """What was asked of one device beside its figures: its tools' findings, what its driver said, its power limit."""
 
     findings: tuple[Finding, ...] = ()
     distrust: tuple[str, ...] = ()
+    limit_w: float | None = None
 
 
 class Causes:
@@ -113,11 +115,21 @@ class Causes:
             for word in sorted(more, key=lambda word: _worded(word) != "heat"):
                 if cause := _worded(word):
                     yield Reason(cause, "figures", figure.throttle or "")
+        if parts & SLOWS["power"] and (limits := self._limits_w(standing.of)):
+            yield Reason("power", "figures", SEEN["limit"].format(limit=show(limits[0], "W"), all=show(limits[1], "W")))
         lower = [(f, clock) for f in mine if (clock := self._clock_hz(f)) and (f.clock_hz or clock) < _LOWER * clock]
         if lower and parts & _ON_CHIP:
+            warm = all(part(figure.id) == "settled" for figure, _ in lower)
             figure, clock = lower[0]
-            yield Reason("clock", "figures", SEEN["clock"].format(
-                clock=show(figure.clock_hz or 0.0, "Hz"), all=show(clock, "Hz")))  # fmt: skip
+            said = {"clock": show(figure.clock_hz or 0.0, "Hz"), "all": show(clock, "Hz")}
+            yield Reason("power" if warm else "clock", "figures", SEEN["warm" if warm else "clock"].format(**said))
+
+    def _limits_w(self, of: str) -> tuple[float, float] | None:
+        """Its power limit and the usual one of its equals, where it is lower."""
+        own, key = self._known.get(of, Known()).limit_w, self._keys.get(of)
+        every = [limit for who, one in self._known.items() if self._keys.get(who) == key and (limit := one.limit_w)]
+        usual = median(every) if every else None
+        return (own, usual) if own and usual and own < _SAME * usual else None
 
     def _clock_hz(self, figure: Figure) -> float | None:
         clocks = [one.clock_hz for one in self._by_class[figure.key, figure.id] if one.clock_hz]

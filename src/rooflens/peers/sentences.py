@@ -4,6 +4,8 @@ from __future__ import annotations
 
 SEEN: dict[str, str] = {
     "clock": "ran at {clock} where its equals ran at {all}",
+    "warm": "once warm it ran at {clock} where its equals ran at {all}: power or heat",
+    "limit": "its power limit is {limit} where that of its equals is {all}",
     "settled": "only settled rates are behind, fresh ones are not: power or heat, and no tool says which",
     "memory": "only memory is behind: errors that were corrected, replaced rows or the memory clock",
     "pcie": "only PCIe is behind",

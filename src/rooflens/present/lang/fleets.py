@@ -15,6 +15,8 @@ EN: dict[str, str] = _keyed(SEEN, NOTES, CONVENTIONS)
 ES: dict[str, str] = _keyed(
     {
         "clock": "fue a {clock} donde sus iguales fueron a {all}",
+        "warm": "ya caliente fue a {clock} donde sus iguales fueron a {all}: potencia o calor",
+        "limit": "su límite de potencia es {limit} y el de sus iguales {all}",
         "settled": "solo las tasas asentadas quedan atrás, las frescas no: potencia o calor, y ninguna herramienta dice cuál",
         "memory": "solo la memoria queda atrás: errores corregidos, filas sustituidas o el reloj de la memoria",
         "pcie": "solo PCIe queda atrás",
@@ -51,6 +53,8 @@ ES: dict[str, str] = _keyed(
 VI: dict[str, str] = _keyed(
     {
         "clock": "chạy ở {clock} trong khi máy cùng loại chạy ở {all}",
+        "warm": "khi đã nóng nó chạy ở {clock} trong khi máy cùng loại chạy ở {all}: công suất hoặc nhiệt",
+        "limit": "giới hạn công suất của nó là {limit}, của máy cùng loại là {all}",
         "settled": "chỉ tốc độ khi đã ổn định bị chậm, lúc mới chạy thì không: do công suất hoặc nhiệt, không công cụ nào nói rõ",
         "memory": "chỉ bộ nhớ bị chậm: lỗi đã được sửa, hàng đã thay hoặc xung nhịp bộ nhớ",
         "pcie": "chỉ PCIe bị chậm",
