@@ -23,7 +23,7 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "place": ("place",), "plan": ("plan",), "predict": ("predict", "operator"), "spent": ("spent",),
     "doctor": ("doctor",), "fleet": ("fleet",), "sweep": ("sweep",),
     "retold": (
-        "fleets",
+        "fleets", "fleet_whys",
         "watched", "doctored", "doctor_files", "accounts", "benched", "benched_doubts", "retold", "doubts", "profiled",
         "claims", "kernels", "linked", "swept",
     ),

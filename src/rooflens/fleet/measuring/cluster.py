@@ -30,6 +30,7 @@ except BaseException as error:
     sys.exit(3)
 """
 CLIENT = "ray://"
+NO_WORK = "it offers neither processors nor accelerators to Ray's tasks"
 
 
 @record

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from rooflens.errors import RooflensError, Unknown
 from rooflens.fleet.landing import Landing
-from rooflens.fleet.measuring.cluster import Place, connected, places
+from rooflens.fleet.measuring.cluster import NO_WORK, Place, connected, places
 from rooflens.fleet.measuring.record import Asking, Gathered, Outcome
 from rooflens.fleet.measuring.together import Round
 from rooflens.roofline.absent import Absent, State
 
 MENDED = ("died", "garbage")  # what a second attempt may mend
-NO_WORK = "it offers neither processors nor accelerators to Ray's tasks"
+
 
 Told = Callable[[Outcome, int, int], None]
 
