@@ -318,7 +318,7 @@ def test_the_verb_sweeps_tells_and_answers(tmp_path: Path, capsys: pytest.Captur
 def test_a_dry_run_says_what_it_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     code, text, _ = told(capsys, f"sweep {written(tmp_path, SMALL)} --dry-run --workers 2")
     assert code == 0
-    assert "1,920 points in 7 shards" in text
+    assert "1,920 points, shards: 7" in text
     assert "on 2 processors" in text
     assert "are refused" in text
 

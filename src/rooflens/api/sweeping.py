@@ -149,6 +149,7 @@ def sweep(
 
     workers: processes (none: as many as there are processors); ray: the address of a cluster instead, `local` for one
     here, with a runtime environment `env`. told: is called with points done, points in all and seconds.
+    A script that calls this with several workers starts them by being imported: it needs `if __name__ == "__main__":`.
     Raises RooflensError for a folder that holds something else, another grid or another rooflens's sweep.
     """
     from rooflens.fleet.sweeping.run import How, processors

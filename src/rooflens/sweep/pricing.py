@@ -19,6 +19,8 @@ from rooflens.workload import Phase, accepted
 
 UNDER_PROMPT = "a context counts the prompt too, and is under its tokens here"
 NOT_FITTING = "does not fit"
+EXPECTED = {"tpot_estimate_s", "tpot_low_s", "tpot_high_s", "tokens_per_s", "usd_per_million_tokens"}
+ENDS = {"ttft_estimate_s", "ttft_low_s", "ttft_high_s"}
 
 
 @record
@@ -36,7 +38,9 @@ def figures(asked: Asked, wanted: Collection[str]) -> dict[str, Any]:
     Raises RooflensError, as `predict` does, for a model that cannot be shared so, NoPath for a path that is not there.
     """
     load = asked.deployment
-    found = {**_times(asked, "decode", "tpot"), **_times(asked, "prefill", "ttft")}
+    found = _times(asked, "decode", "tpot", expected=bool(EXPECTED & set(wanted)))
+    if any(name.startswith("ttft") for name in wanted):
+        found |= _times(asked, "prefill", "ttft", expected=bool(ENDS & set(wanted)))
     step_s = found["tpot_floor_s"] if found["tpot_estimate_s"] is None else found["tpot_estimate_s"]
     rate = load.batch * accepted(load.tokens, load.acceptance) / step_s
     found |= {"tokens_per_s": rate, "usd_per_million_tokens": usd_per_million(load, rate)}
@@ -73,8 +77,9 @@ def bounds(floor: StepPrice) -> Any:
     return places[np.argmax(np.stack(np.broadcast_arrays(*shares.values())), axis=0)]
 
 
-def _times(asked: Asked, phase: Phase, name: str) -> dict[str, Any]:
-    found: Expected | None = None if asked.by is None else asked.by.expect(asked.deployment, phase)
+def _times(asked: Asked, phase: Phase, name: str, *, expected: bool) -> dict[str, Any]:
+    by = asked.by if expected else None
+    found: Expected | None = None if by is None else by.expect(asked.deployment, phase)
     return {
         f"{name}_floor_s": asked.deployment.floor(phase).floor_s,
         f"{name}_estimate_s": found and found.time_s,

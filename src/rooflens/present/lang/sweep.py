@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 EN: dict[str, str] = {
-    "sweep.done": "{points} points: {priced} priced, {refused} refused; {bytes} in {shards} shards in {folder}",
+    "sweep.done": "{points} points: {priced} priced, {refused} refused; {bytes} in {folder}, shards: {shards}",
     "sweep.points": "points",
     "sweep.reason": "refused because",
     "sweep.more": "{count} more reasons are in {file}",
     "sweep.ask": "ask it: rooflens sweep query {folder} --tpot 50ms --by model,machine",
-    "sweep.forecast": "{points} points in {shards} shards",
+    "sweep.forecast": "{points} points, shards: {shards}",
     "sweep.costs": "about {bytes} and {seconds} on {workers} processors, from {sampled} points priced here and now",
     "sweep.share": "{share} of those are refused: not possible, or longer than their model was made for",
     "sweep.found": "{matching} points meet this; {shown} are shown, the best first",
@@ -30,12 +30,12 @@ EN: dict[str, str] = {
 }
 
 ES: dict[str, str] = {
-    "sweep.done": "{points} puntos: {priced} calculados, {refused} rechazados; {bytes} en {shards} partes en {folder}",
+    "sweep.done": "{points} puntos: {priced} calculados, {refused} rechazados; {bytes} en {folder}, partes: {shards}",
     "sweep.points": "puntos",
     "sweep.reason": "rechazados porque",
     "sweep.more": "{count} motivos más están en {file}",
     "sweep.ask": "pregúntele: rooflens sweep query {folder} --tpot 50ms --by model,machine",
-    "sweep.forecast": "{points} puntos en {shards} partes",
+    "sweep.forecast": "{points} puntos, partes: {shards}",
     "sweep.costs": "unos {bytes} y {seconds} con {workers} procesadores, según {sampled} puntos calculados aquí y ahora",
     "sweep.share": "el {share} de ellos se rechaza: no son posibles, o son más largos de lo que admite su modelo",
     "sweep.found": "{matching} puntos lo cumplen; se muestran {shown}, el mejor primero",
@@ -57,12 +57,12 @@ ES: dict[str, str] = {
 }
 
 VI: dict[str, str] = {
-    "sweep.done": "{points} điểm: {priced} đã tính, {refused} bị từ chối; {bytes} trong {shards} phần ở {folder}",
+    "sweep.done": "{points} điểm: {priced} đã tính, {refused} bị từ chối; {bytes} ở {folder}, số phần: {shards}",
     "sweep.points": "số điểm",
     "sweep.reason": "bị từ chối vì",
     "sweep.more": "còn {count} lý do nữa trong {file}",
     "sweep.ask": "hãy hỏi: rooflens sweep query {folder} --tpot 50ms --by model,machine",
-    "sweep.forecast": "{points} điểm trong {shards} phần",
+    "sweep.forecast": "{points} điểm, số phần: {shards}",
     "sweep.costs": "khoảng {bytes} và {seconds} với {workers} bộ xử lý, theo {sampled} điểm vừa tính ở đây",
     "sweep.share": "{share} trong số đó bị từ chối: không thể có, hoặc dài hơn mức mô hình cho phép",
     "sweep.found": "{matching} điểm đạt yêu cầu; hiện {shown} điểm, tốt nhất trước",
