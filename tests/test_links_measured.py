@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import sys
 import time
 
@@ -11,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_cuda import GPU
 
+from rooflens.cli import main
 from rooflens.errors import NoPath
 from rooflens.lab.linked import behind, joined, odd, promised, with_links
+from rooflens.lab.run import roofline_of
 from rooflens.measure.backend import Cannot
+from rooflens.measure.backends import cuda
 from rooflens.measure.backends.cuda_nccl import INSTALL
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
 from rooflens.measure.backends.fake_group import FakeGroup, FakeLinks
@@ -28,6 +32,7 @@ from rooflens.measure.run import measure
 from rooflens.operators.collectives import Collective, Group, ways
 from rooflens.operators.cost import Cost
 from rooflens.present.retold import retold
+from rooflens.present.roofs import links
 from rooflens.records import decode, encode, replace
 from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint
 from rooflens.roofline.exchanges import fits, link_ceilings, protocols, usual_way
@@ -372,3 +377,76 @@ def test_a_point_without_bytes_or_devices_is_no_measurement():
         CollectivePoint("all-reduce", 1, 1024.0, 1e-6, 1e-6, "bf16", "graph", "x")
     with pytest.raises(ValueError, match="is no measurement"):
         CopyPoint("0-1", 0.0, 1e-6, 1e-6, "nvlink")
+
+
+MEASURE = ("measure", "--links", "--device", "cuda:0", "--quick", "--dtypes", "bf16")
+
+
+@pytest.fixture
+def two_cards(monkeypatch, tmp_path):
+    """A machine of two made-up cards on one clock, whose groups are made up too."""
+
+    class Shared(FakeBackend):
+        name = "cuda"
+
+        def peers(self):
+            return [(0, 1)]
+
+        def versions(self):
+            return {"cupy-cuda13x": "14"}
+
+    backend = Shared(FakeMachine(**{**PAIR, "noise": 0.001}))
+    monkeypatch.setattr(cuda, "CudaBackend", lambda number=0: backend)
+    monkeypatch.setattr(cuda, "device_count", lambda: 2)
+    monkeypatch.setattr("rooflens.cli.linking.Crew", lambda member, n, what: FakeGroup(FakeLinks(), backend, n))
+    monkeypatch.setattr("rooflens.cli.measure.remember", lambda _: None)
+    monkeypatch.setattr("rooflens.lab.asked.ask", tuple)
+    monkeypatch.setenv("ROOFLENS_LOCKS", str(tmp_path))
+    return backend
+
+
+def asked(capsys, *arguments):
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    return left.value.code, *capsys.readouterr()
+
+
+def test_measure_shows_collectives_and_copies_and_predict_takes_them(two_cards, capsys, tmp_path):
+    file = tmp_path / "profile.json"
+    command = (*MEASURE, "-o", str(file))
+    code, out, error = asked(capsys, *command)
+    assert (code, "Traceback" in error) == (0, False)
+    rows = {tuple(line.split()[:3]): line for line in out.splitlines() if line.startswith("all-")}
+    assert "GB/s" in rows["all-reduce", "2", "graph"]
+    assert " 15 us" in rows["all-reduce", "2", "eager"]  # us, what a call from the host takes at least
+    assert [line.split()[0] for line in out.splitlines() if line[:3] in ("0-1", "1-0", "0+1")] == ["0-1", "1-0", "0+1"]
+    assert "all-reduce/short" not in out  # protocols stand in the table of links, once
+    code, out, _ = asked(capsys, "predict", "llama-3.1-8b", "--on", str(file), "--tp", "2", "--json")
+    answer = json.loads(out)
+    (latency,) = (c for c in answer["constants"] if "link:nvlink/all-reduce/short" in c["name"])
+    assert code == 0
+    assert 2 * latency["value"] == pytest.approx(6e-6, rel=0.05)  # two steps of a ring
+    assert latency["origin"] == "measured"
+    waits_s = answer["where_time_goes"]["latency"]
+    assert waits_s == pytest.approx(64 * 6e-6, rel=0.1)  # two all-reduces a layer, of 8 KiB
+
+
+def test_the_link_is_the_third_slope_of_the_picture_once_its_collectives_are_known(two_cards):
+    profile = measure(two_cards, QUICK)
+    assert not roofline_of(profile, []).machine.find("link")
+    found = told(FakeLinks())
+    whole = joined(profile, measure_copies(lambda _: two_cards, range(2), QUICK), found, range(2))
+    (slope,) = links(roofline_of(whole, []).machine)
+    assert (slope.level, slope.value) == ("nvlink", pytest.approx(400e9, rel=0.01))
+
+
+def test_whatever_goes_wrong_with_links_costs_nothing_that_was_measured_before(two_cards, capsys, monkeypatch):
+    def broken(member, n, what):
+        raise OSError("the driver is gone")
+
+    monkeypatch.setattr("rooflens.cli.linking.Crew", broken)
+    code, out, _ = asked(capsys, *MEASURE, "--json")
+    profile = json.loads(out)
+    assert code == 0
+    assert "links skipped: OSError: the driver is gone" in profile["skipped"]
+    assert any(c["id"] == "memory/main/read" for c in profile["ceilings"])

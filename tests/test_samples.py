@@ -25,3 +25,9 @@ def test_nothing_has_no_median():
 def test_an_interval_of_the_median_holds_the_median(samples):
     low, high = median_interval(samples)
     assert low <= median(samples) <= high
+
+
+def test_thousands_of_samples_have_an_interval_too():
+    low, high = median_interval(range(5001))
+    assert low < 2500 < high  # the middle one
+    assert high - low < 160  # about 2 x 0.98 sqrt(n)

@@ -35,7 +35,7 @@ def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) ->
 @cache
 def _rank(n: int, confidence: float) -> int:
     below, rank = 0, 0
-    while rank < (n - 1) // 2 and 2 * (below + comb(n, rank)) <= (1 - confidence) * 2**n:
+    while rank < (n - 1) // 2 and 2 * (below + comb(n, rank)) / 2**n <= 1 - confidence:
         below += comb(n, rank)
         rank += 1
     return max(rank, 1)

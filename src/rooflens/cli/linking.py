@@ -19,9 +19,13 @@ def linked(profile: Profile, options: Any, progress: Callable[[str, float], None
     """The profile of one device with the links between all of its kind on this machine."""
     from rooflens.lab.linked import with_links
 
-    count, make, member, what = _devices(profile)
     mine = replace(options, budget_s=options.budget_s and LINKS_PART * options.budget_s)
-    return with_links(profile, make, lambda n: Crew(member, n, what), range(count), mine, progress)
+    try:
+        count, make, member, what = _devices(profile)
+        return with_links(profile, make, lambda n: Crew(member, n, what), range(count), mine, progress)
+    except Exception as error:  # noqa: BLE001  (whatever a driver raises here must not cost what was measured before)
+        said = (str(error).strip().splitlines() or ["no reason given"])[0]
+        return replace(profile, skipped=(*profile.skipped, f"links skipped: {type(error).__name__}: {said}"))
 
 
 def _devices(profile: Profile) -> tuple[int, Callable[[int], Backend], Make, str]:

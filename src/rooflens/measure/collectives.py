@@ -25,6 +25,7 @@ PART = 16  # bytes: parts of a message are whole multiples of this
 CHAIN, CHAIN_BYTES = 20, 1 << 28  # operations of one sample: so many, or so many bytes of them
 POINT_S, QUICK_POINT_S = 0.15, 0.05
 MOST_HANGS = 3
+MOST_SAMPLES = 200
 
 
 class Hung(RooflensError):
@@ -179,7 +180,7 @@ class _Told:
         )
         limit_s = QUICK_POINT_S if self._options.quick else POINT_S
         timed = cast("Backend", _Timed(self._backend, group, self._pressure))
-        run = repeat(timed, kernel, Rule(limit_s=limit_s, warm_s=limit_s / 5), self._budget, id)
+        run = repeat(timed, kernel, Rule(limit_s=limit_s, most=MOST_SAMPLES, warm_s=limit_s / 5), self._budget, id)
         reasons = [*wrong_result(wrong, 0.0), *own_faults(run)]
         self.gates.append(run.gate)
         self.points.append(

@@ -17,6 +17,7 @@ from rooflens.roofline.profile import Gate
 SIZE_BYTES = 2**28
 PEER_BYTES = 2**30  # copies under 256 MiB between devices read low
 SMALLEST_COPY = 4096
+MOST_COPIES = 200  # of one size
 LEVEL = "pcie"
 
 
@@ -144,7 +145,7 @@ def _more(found: Copies, backend: Backend, pair: tuple[int, int], way: Way, opti
 
 def _copy(backend: Backend, kernel: Kernel, name: str, size: int, limit_s: float) -> tuple[CopyPoint, Gate]:
     wrong = wrong_result(kernel.error(), kernel.tolerance)
-    run = repeat(backend, kernel, Rule(limit_s=limit_s, warm_s=0.1 * limit_s), Budget(backend.clock))
+    run = repeat(backend, kernel, Rule(limit_s=limit_s, most=MOST_COPIES, warm_s=0.1 * limit_s), Budget(backend.clock))
     level, reasons = kernel.path or "peer", [*wrong, *own_faults(run)]
     point = CopyPoint(
         name, float(size), run.median_s, run.best_s, level, run.samples_s, not reasons, "; ".join(reasons) or None
