@@ -86,6 +86,16 @@ def test_a_sound_fleet_exits_0(sound: Path, call) -> None:
     assert out.splitlines()[-1] == "nobody is out"
 
 
+def test_nodes_that_were_expected_and_have_no_file_are_a_no(sound: Path, call) -> None:
+    assert call(f"fleet report {sound} --expect 6")[0] == 0
+    code, out, err = call(f"fleet report {sound} --expect 8")
+    assert code == 1
+    assert "2 of 8 nodes have no file" in out
+    assert "nodes without figures: 2" in err
+    assert call(f"fleet report {sound} --expect 8 --fail-below answered=0.7")[0] == 0
+    assert call(f"fleet report {sound} --expect 8 --fail-below answered=0.8")[0] == 1
+
+
 def test_json_is_one_object_of_its_schema_and_the_file_is_the_same(sick: Path, tmp_path: Path, call) -> None:
     code, out, _ = call(f"fleet report {sick} --json -o {tmp_path}")
     found = json.loads(out)
@@ -140,6 +150,7 @@ def test_wrong_use_is_a_sentence_and_exit_2(sound: Path, tmp_path: Path, call) -
         (f"report {sound} --least nan", "not a finite number"),
         (f"report {sound} --model gemm:M=1,K=2,N=3", "no architecture"),
         (f"simulate --faults clok=1 -o {tmp_path / 'x'}", "did you mean 'clock'"),
+        (f"report {sound} --save-baseline {sound / 'truth.json'}", "schema"),
         (f"report {sound} --baseline {tmp_path / 'none.json'}", "cannot read"),
     ):
         code, _, err = call(f"fleet {line}")

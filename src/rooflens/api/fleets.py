@@ -8,7 +8,7 @@ from typing import Any
 from rooflens.api import model as known_model
 from rooflens.api.serving import predict
 from rooflens.errors import RooflensError
-from rooflens.fleet.baseline import save, stored
+from rooflens.fleet.baseline import save, stored, usable
 from rooflens.fleet.gathered import NodeFile, gathered
 from rooflens.fleet.machines import Machines
 from rooflens.fleet.report import Report, report
@@ -34,12 +34,14 @@ def judged_fleet(
     save_baseline: str | Path | None = None,
     model: str | None = None,
     rules: Rules | None = None,
+    expected: int | None = None,
     workers: int = 1,
     **asked: Any,
 ) -> tuple[Report, tuple[NodeFile, ...]]:
     """The report of a folder and what was read of each node.
 
-    folder: one JSON file a node. save_baseline: where this run is put, after it was judged. model: what is priced on
+    folder: one JSON file a node. save_baseline: where this run is put, after it was judged. expected: how many nodes
+    there should be. model: what is priced on
     the median device and on each that is out; asked: fields of Load and of api.Question, as tp, pp or batch. workers:
     processes that may read, where the program that asks can be started anew (it guards its `__main__`).
     Raises RooflensError where the folder holds no node, or for a model that cannot be priced.
@@ -47,8 +49,10 @@ def judged_fleet(
     if asked and not model:
         raise RooflensError(f"{next(iter(asked))} says how a model is served: name the model with --model")
     known = stored(Path(baseline)) if baseline is not None else None
+    if save_baseline is not None:
+        usable(Path(save_baseline))
     files = gathered(Path(folder), workers)
-    found = replace(report(files, known, rules), baseline=None if baseline is None else Path(baseline).name)
+    found = replace(report(files, known, rules, expected), baseline=None if baseline is None else Path(baseline).name)
     if model:
         found = _priced(found, files, model, asked)
     if save_baseline is not None:

@@ -32,6 +32,7 @@ LIMITS = ("peers", "itself", "answered", "ok")
 @click.option(
     "--least", type=Finite(0.001, 0.9), default=Rules().least, show_default=True, help="The loss that matters."
 )
+@click.option("--expect", type=click.IntRange(1), metavar="N", help="So many nodes should be there: fewer is a no.")
 @click.option("--model", help="What slow devices cost: tokens/s of a group that holds one.")
 @click.option("--tp", type=click.IntRange(1), help="Devices of a group that share each layer.")
 @click.option("--pp", type=click.IntRange(1), help="Devices of a group that share the layers, as stages.")
@@ -50,9 +51,9 @@ LIMITS = ("peers", "itself", "answered", "ok")
 @lang
 @json_flag
 def command(
-    folder: Path, baseline: Path | None, save_baseline: Path | None, least: float, model: str | None,
-    plot: Path | None, everybody: bool, fail_below: tuple[str, ...], out: Path | None, lang: str, as_json: bool,
-    **asked: Any,
+    folder: Path, baseline: Path | None, save_baseline: Path | None, least: float, expect: int | None,
+    model: str | None, plot: Path | None, everybody: bool, fail_below: tuple[str, ...], out: Path | None, lang: str,
+    as_json: bool, **asked: Any,
 ) -> None:  # fmt: skip
     """Who is slow, why, and what does it cost? DIR holds a file a node, as `rooflens measure -o DIR/NODE.json` writes.
 
@@ -65,7 +66,7 @@ def command(
     said = {name: value for name, value in asked.items() if value is not None}
     found, files = judged_fleet(
         folder, baseline=baseline, save_baseline=save_baseline, model=model, rules=Rules(least=least),
-        workers=_processors(), **said,
+        expected=expect, workers=_processors(), **said,
     )  # fmt: skip
     if out is not None:
         artefacts.write_json(answer_file(out, "fleet"), found, SCHEMA)
@@ -109,7 +110,8 @@ def _ill(found: Report, lang: str) -> str:
     """Why the answer is no; "" where it is yes."""
     if found.healthy:
         return ""
-    counts = {"devices": len(found.out), "links": len(found.slow_links), "silent": len(found.silent)}
+    missing = max((found.expected or 0) - found.nodes, 0)
+    counts = {"devices": len(found.out), "links": len(found.slow_links), "silent": len(found.silent) + missing}
     return _phrase("fleet.ill", lang, **counts)
 
 
@@ -125,6 +127,6 @@ def _reached(found: Report) -> Iterator[tuple[str, float]]:
         scores = [score for one in found.devices if (score := getattr(one, f"beside_{name}")) is not None]
         if scores:
             yield name, min(scores)
-    yield "answered", 1 - len(found.silent) / found.nodes
+    yield "answered", (found.nodes - len(found.silent)) / max(found.nodes, found.expected or 0)
     if found.devices:
         yield "ok", 1 - len(found.out) / len(found.devices)

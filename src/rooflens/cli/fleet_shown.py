@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from rooflens.cli.printing import headed
-from rooflens.fleet.report import Links, Report, Silent, SlowLink
+from rooflens.fleet.linked import Links, SlowLink
+from rooflens.fleet.report import Report, Silent
 from rooflens.peers.record import STATES, Loss, Reason, Spread, Standing
 from rooflens.present.retold import retold
 from rooflens.present.words import say, share

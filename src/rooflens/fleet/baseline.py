@@ -18,6 +18,13 @@ def stored(path: Path) -> Baseline:
     return artefacts.load(path, Baseline, SCHEMA)
 
 
+def usable(path: Path) -> None:
+    """Raises RooflensError now, before the work, where `path` holds something else or could not be written."""
+    artefacts.writable(path)
+    if path.exists():
+        stored(path)
+
+
 def save(path: Path, files: Sequence[NodeFile], rules: Rules | None = None) -> Baseline:
     """Puts this run into the baseline of `path`, or begins one. Who is out today does not say what is usual."""
     rules = rules or Rules()

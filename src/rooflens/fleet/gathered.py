@@ -47,6 +47,7 @@ class NodeFile:
     attempts: int | None = None
     file: str = ""
     started: str | None = None
+    quick: bool = False
     keys: Mapping[str, Key] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -133,6 +134,7 @@ def measured(node: str, profile: Profile) -> NodeFile:
         node,
         "measured",
         started=profile.started,
+        quick=profile.quick,
         keys=keys,
         figures=(*(one for one in own if one), *pairs, *_collectives(profile, node, whole)),
         findings=judged(found, chips, None) if profile.node else (),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from rooflens.fleet.gathered import NodeFile
-from rooflens.health.record import Finding, Route
-from rooflens.peers.causes import Causes, Known, cause_of
+from rooflens.fleet.linked import Links, SlowLink, accused, links_of, slow_link, usual_paths
+from rooflens.peers.causes import Causes, Known
 from rooflens.peers.history import Baseline
 from rooflens.peers.judging import FEWEST, judge
-from rooflens.peers.record import STATES, Figure, Key, Loss, Reason, Rules, Spread, Standing
+from rooflens.peers.record import STATES, Figure, Key, Rules, Spread, Standing
 from rooflens.peers.sentences import CONVENTIONS, NOTES
 from rooflens.peers.wiring import blamed, ends
 from rooflens.records import field, html, record, replace
-from rooflens.samples import median
 from rooflens.units import percent
 
 SCHEMA = "rooflens/fleet/1"
@@ -43,39 +41,11 @@ class Silent:
 
 
 @record
-class SlowLink:
-    """A pair of devices, or operations over several, behind their equals. promised: byte/s by links and their rate."""
-
-    of: str
-    node: str
-    loss: Loss
-    path: str | None = None
-    promised: float | None = None
-    reasons: tuple[Reason, ...] = ()
-
-
-@record
-class Links:
-    """Copies between devices of one kind over one kind of path, one direction; or operations over several.
-
-    pairs: how many, of operations how many nodes. promised: of an operation what the worst path of its node promises.
-    of_promise: median over promised.
-    """
-
-    key: str
-    path: str
-    pairs: int
-    slowest: float
-    median: float
-    promised: float | None = None
-    of_promise: float | None = None
-
-
-@record
 class Report:
     """The answer. devices: all of them, worst first. spreads: of devices; those of pairs and operations in `links`.
 
-    silent: nodes that are not in it. warned: devices that are not behind and whose tools name a fault.
+    nodes: with a file, of so many `expected`. silent: nodes that gave no figures. warned: devices that are not behind
+    and whose tools name a fault.
     """
 
     _repr_html_ = html
@@ -91,6 +61,7 @@ class Report:
     silent: tuple[Silent, ...] = ()
     warned: tuple[Standing, ...] = ()
     notes: tuple[str, ...] = ()
+    expected: int | None = None
     baseline: str | None = None
     asked: Mapping[str, str] = field(default_factory=dict)
     rules: Rules = Rules()
@@ -102,8 +73,10 @@ class Report:
         return tuple(one for one in self.devices if one.state == "out")
 
 
-def report(files: Sequence[NodeFile], baseline: Baseline | None = None, rules: Rules | None = None) -> Report:
-    """All nodes of a folder, judged. baseline: what is known from before."""
+def report(
+    files: Sequence[NodeFile], baseline: Baseline | None = None, rules: Rules | None = None, expected: int | None = None
+) -> Report:
+    """All nodes of a folder, judged. baseline: what is known from before. expected: how many nodes there should be."""
     rules = rules or Rules()
     figures = tuple(_placed([figure for one in files for figure in one.figures]))
     found = judge(figures, rules, baseline)
@@ -117,18 +90,19 @@ def report(files: Sequence[NodeFile], baseline: Baseline | None = None, rules: R
     )
     own = {figure.id for figure in figures if figure.whose == "device"}
     return Report(
-        healthy=not counts["out"] and not slow and not silent,
+        healthy=not counts["out"] and not slow and not silent and len(files) >= (expected or 0),
         nodes=len(files),
         counts=dict(counts),
         kinds=tuple(_kinds(devices, keys)),
         devices=devices,
         spreads=tuple(spread for spread in found.spreads if spread.id in own),
-        links=tuple(_links(files, figures)),
+        links=tuple(links_of(files, figures)),
         slow_links=slow,
         silent=silent,
         warned=warned,
-        notes=tuple(dict.fromkeys([*found.notes, *(note for one in files for note in one.notes),
-                                   *_lacking(figures, keys), *_unknown(keys, baseline)])),
+        notes=tuple(dict.fromkeys([*found.notes, *_about(files, expected), *_lacking(figures, keys),
+                                   *_unknown(keys, baseline)])),
+        expected=expected,
         rules=rules,
         conventions=_conventions(rules),
     )  # fmt: skip
@@ -174,12 +148,12 @@ def _explained(
         by_node[one.node].append(one)
     own: dict[str, tuple[Standing, ...]] = {}
     slow: list[SlowLink] = []
-    usual = _usual_paths(files)
+    usual = usual_paths(files)
     for file in files:
-        found = blamed([one for one in by_node[file.node] if one.whose == "pair"], _accused(file.findings))
+        found = blamed([one for one in by_node[file.node] if one.whose == "pair"], accused(file.findings))
         by_number = {number: of for of, number in file.numbers.items()}
         own |= {by_number.get(number, f"{file.node}/{number}"): pairs for number, pairs in found.devices.items()}
-        slow += [_slow(one, file, usual) for one in found.pairs]
+        slow += [slow_link(one, file, usual) for one in found.pairs]
         if not found.devices and not found.pairs:
             operations = [one for one in by_node[file.node] if one.whose == "node" and one.state == "out"]
             slow += [SlowLink(one.of, one.node, one.losses[0]) for one in operations[:1]]
@@ -205,64 +179,23 @@ def _worst_first(one: Standing) -> tuple[int, float]:
     return STATES.index(one.state), min([one.beside_peers or 1.0, *(loss.share for loss in one.losses)])
 
 
-def _accused(findings: Sequence[Finding]) -> list[int]:
-    """Devices of whose links the tools name a fault."""
-    mine = [f for f in findings if cause_of(f.rule) == "nvlink" and f.severity in ("fault", "warning")]
-    return sorted({gpu for finding in mine for gpu in finding.gpus})
-
-
-def _usual_paths(files: Sequence[NodeFile]) -> dict[str, str]:
-    """By place ("0-1"): the path that most nodes have there."""
-    seen: dict[str, Counter[str]] = defaultdict(Counter)
-    for file in files:
-        for place, path in file.paths.items():
-            seen[place][path_text(path)] += 1
-    return {place: counts.most_common(1)[0][0] for place, counts in seen.items()}
-
-
-def path_text(path: Route) -> str:
-    """Kind and links of a path, as "NVLink x18"."""
-    return f"{path.kind} x{path.links}" if path.links else path.kind
-
-
-def _slow(one: Standing, file: NodeFile, usual: Mapping[str, str]) -> SlowLink:
-    a, b = ends(one.of)
-    path = file.paths.get(f"{a}-{b}")
-    kind = path_text(path) if path else None
-    other = usual.get(f"{a}-{b}")
-    what = NOTES["alone"] if kind == other or other is None else NOTES["wiring"].format(kind=kind, usual=other)
-    source: Literal["tools", "figures"] = "figures" if kind == other else "tools"
-    reason = Reason("nvlink", source, what)
-    return SlowLink(one.of, one.node, one.losses[0], kind, path.bytes_per_s if path else None, (reason,))
-
-
-def _links(files: Sequence[NodeFile], figures: Sequence[Figure]) -> Iterator[Links]:
-    """Pairs of one kind of device by the path between them, then operations over several by how many."""
-    paths = {file.node: file.paths for file in files}
-    groups: dict[tuple[str, str], list[tuple[float, float | None]]] = defaultdict(list)
-    for figure in figures:
-        if figure.whose == "pair" and "+" not in figure.of:
-            a, b = ends(figure.of)
-            path = paths[figure.node].get(f"{a}-{b}")
-            known = path_text(path) if path else figure.level or ""
-            groups[figure.key, known].append((figure.value, path.bytes_per_s if path else None))
-    for file in files:
-        whole = [path.bytes_per_s for path in file.paths.values()]
-        least = min((rate for rate in whole if rate), default=None) if all(whole) else None
-        for name, rate in file.buses.items():
-            groups[next(iter(file.keys.values())).text, name].append((rate, least))
-    for (key, path_kind), rows in groups.items():
-        rates, promised = [rate for rate, _ in rows], [rate for _, rate in rows if rate]
-        all_of, middle = median(promised) if promised else None, median(rates)
-        yield Links(key, path_kind, len(rows), min(rates), middle, all_of, middle / all_of if all_of else None)
-
-
 def _kinds(devices: Sequence[Standing], keys: Mapping[str, Key]) -> Iterator[Kind]:
     by_key: dict[str, list[Standing]] = defaultdict(list)
     for one in devices:
         by_key[one.key].append(one)
     for _, own in sorted(by_key.items(), key=lambda row: (-len(row[1]), row[0])):
         yield Kind(keys[own[0].of], len({one.node for one in own}), len(own), sum(one.state == "out" for one in own))
+
+
+def _about(files: Sequence[NodeFile], expected: int | None) -> Iterator[str]:
+    """Of the nodes as a whole."""
+    if expected and len(files) < expected:
+        yield NOTES["missing"].format(count=expected - len(files), all=expected)
+    yield from (note for one in files for note in one.notes)
+    measured = [one for one in files if one.state == "measured"]
+    quick = sum(one.quick for one in measured)
+    if 0 < quick < len(measured):
+        yield NOTES["quick"].format(count=quick, all=len(measured))
 
 
 def _lacking(figures: Sequence[Figure], keys: Mapping[str, Key]) -> Iterator[str]:

@@ -55,7 +55,7 @@ class Past:
 
 @record
 class Baseline:
-    """kinds: by the text of their key. devices: by NODE/DEVICE."""
+    """kinds: by the text of their key. devices: by NODE/DEVICE; pairs of them have no past of their own."""
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     devices: Mapping[str, Past] = field(default_factory=dict)
@@ -86,7 +86,8 @@ def updated(
     own: dict[str, dict[str, float]] = {}
     key_of = {figure.of: figure.key for figure in figures}
     for figure in figures:
-        own.setdefault(figure.of, {})[figure.id] = figure.value
+        if figure.whose == "device":
+            own.setdefault(figure.of, {})[figure.id] = figure.value
     devices = {
         of: _later(before.devices.get(of), key_of[of], Run(at, values, states.get(of) == "out"))
         for of, values in own.items()

@@ -26,6 +26,8 @@ NOTES: dict[str, str] = {
     "usual",
     "simulated": "simulated: nothing of this was measured",
     "budget": "{node}: time ran out before all was measured",
+    "quick": "{count} of {all} nodes were measured with --quick and the others not: settled rates may differ by that",
+    "missing": "{count} of {all} nodes have no file",
     "lacks": "{of}: no figure of {id}, which its equals have",
     "no_history": "{key}: not in the baseline; --save-baseline puts it there",
     "no_price": "{of}: what it costs is not known: {why}",
