@@ -27,7 +27,7 @@ from pathlib import Path
 
 import psutil
 
-POINTS, RATIO = 100_000_000, 16_000_000
+POINTS, RATIO = 100_000_000, 32_000_000
 MODELS = (
     "llama-3.1-8b", "llama-3.1-70b", "qwen2.5-7b", "qwen2.5-32b", "mistral-nemo-12b", "gpt-oss-120b", "glm-4.5",
     "deepseek-v3",
