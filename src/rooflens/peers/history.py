@@ -55,7 +55,7 @@ class Past:
 
 @record
 class Baseline:
-    """kinds: by the text of their key. devices: by NODE/DEVICE; pairs of them have no past of their own."""
+    """What was before. kinds: by the text of their key. devices: by NODE/DEVICE; pairs have no past of their own."""
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     devices: Mapping[str, Past] = field(default_factory=dict)
