@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import shlex
 from functools import cache
@@ -10,16 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from rooflens import api, artefacts
 from rooflens.api import sweeping
 from rooflens.api.serving import predict
 from rooflens.cli import _run
 from rooflens.errors import RooflensError
+from rooflens.fleet.sweeping.shard import Work, shard
 from rooflens.records import encode
 from rooflens.sweep.columns import FIGURES
 from rooflens.sweep.question import Wanted
 from tests.sweep_grids import SMALL, digest, swept, table, written
 
 pa = pytest.importorskip("pyarrow", reason="pip install 'rooflens[fleet]'")
+pytest.importorskip("pyarrow.parquet")
 np = pytest.importorskip("numpy")
 
 PREDICTED = 24  # random points that are predicted one by one
@@ -115,6 +119,26 @@ def test_without_a_price_an_estimate_or_a_memory_a_column_is_null_and_never_zero
     assert row["tokens_per_s"] == 1 / row["tpot_floor_s"] > 0
     absent = ("tpot_estimate_s", "ttft_high_s", "usd_per_million_tokens", "needed_bytes", "fits", "batch_memory_allows")
     assert [row[name] for name in absent] == [None] * len(absent)
+
+
+def test_a_worker_needs_no_file_of_the_driver(tmp_path: Path):
+    """What travels holds models, machines and measured profiles: nodes of a cluster have none of these files."""
+    config, machine, profile = (tmp_path / name for name in ("config.json", "own.toml", "profile.json"))
+    config.write_text(json.dumps(dict(api.model("llama-3.1-8b").config)))
+    machine.write_text(
+        '[accelerator]\nid = "own"\nunit_count = 10\nmatrix = { bf16 = "400 TFLOP/s" }\n'
+        'memory = { capacity_bytes = "64 GB", bandwidth_bytes_per_s = "2.0 TB/s" }\n'
+    )
+    profile.write_bytes((artefacts.PROFILES / "h200-sxm-141gb.json").read_bytes())
+    said = {"models": str(config), "machines": [str(machine), str(profile)], "batch": "1:8", "context": 2048}
+    axes = sweeping.read_grid(written(tmp_path, said))
+    work = Work(axes, sweeping.ingredients(axes))
+    before, sent = shard(work, 0), pickle.dumps(work)
+    for file in (config, machine, profile):
+        file.unlink()
+    assert shard(pickle.loads(sent), 0) == before
+    rows = pa.parquet.read_table(pa.BufferReader(before)).to_pylist()
+    assert [row["tpot_estimate_s"] is None for row in rows] == [True] * 4 + [False] * 4  # own.toml: floors only
 
 
 def test_a_sweep_goes_on_where_it_was_left_with_the_same_bytes(tmp_path: Path):

@@ -55,9 +55,10 @@ def test_killed_in_the_middle_and_resumed_gives_the_same_bytes(tmp_path: Path, w
     assert digest(out) == digest(whole)
 
 
-def test_ctrl_c_keeps_what_landed_and_says_how_to_go_on(tmp_path: Path):
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_keeps_what_landed_and_says_how_to_go_on(tmp_path: Path, workers: str):
     grid, out = written(tmp_path, LARGER), tmp_path / "stopped"
-    first = started(grid, out, "--workers", "2")
+    first = started(grid, out, "--workers", workers)
     landed(out, 2)
     os.killpg(first.pid, signal.SIGINT)
     _, error = first.communicate(timeout=60)
