@@ -126,20 +126,20 @@ def is_small(row: Row) -> bool:
 def stack(profile: Profile, *, eager: bool = False) -> Stack:
     """The stack of a measured profile, its kernels under a graph, or started one by one by a host (`eager`).
 
-    Raises RooflensError for a profile without decode products or decode attention.
+    Raises RooflensError for a profile without decode products, decode attention or launches.
     """
     machine = expected_machine(profile)
     read = machine.memory("read").value
     products = [_fixed_s(point, read) for point in profile.gemms if _streams(point)]
     attention = [point for point in profile.attention if _fused(point)]
-    if not products or not attention:
+    chained = machine.find("launch", level="kernel") or machine.find("launch", level="device")
+    if not products or not attention or not chained:
         raise RooflensError(
-            f"the profile of {profile.device.title} has no decode products or no fused decode attention; "
-            "measure it with `rooflens lab`"
+            f"the profile of {profile.device.title} has no decode products, no fused decode attention or no launch of "
+            "kernels; measure it with `rooflens lab`"
         )
     long, short = max(attention, key=lambda p: p.context * p.batch), [p for p in attention if p.context <= SHORT]
     share = min(1.0, _kv_bytes(long) / read / (long.time_s / long.layers))
-    chained = machine.find("launch", level="kernel") or machine.find("launch", level="device")
     found = constants()
     return Stack(
         machine=machine,
