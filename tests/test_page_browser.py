@@ -400,6 +400,113 @@ def test_the_plot_is_reached_by_keys_and_by_pointer(visit) -> None:
     assert page.locator(".plot line.roof").count() == lines - 1
 
 
+def test_back_and_forward_show_their_states_also_where_a_hand_is(visit) -> None:
+    page = visit(f"{LLAMA}&lang=en")
+    page.fill("#context", "2048")
+    page.press("#context", "Enter")
+    until(page, "document.getElementById('commands').textContent.includes('--context 2048')")
+    assert page.evaluate("document.activeElement.id") == "context"
+    page.go_back()
+    until(page, "document.getElementById('commands').textContent.includes('--context 4096')")
+    assert page.input_value("#context") == "4096"
+    page.go_forward()
+    until(page, "document.getElementById('commands').textContent.includes('--context 2048')")
+    assert page.input_value("#context") == "2048"
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "said"),
+    [
+        ("context", "0", "context must be a whole number from 1 to 16777216, not 0"),
+        ("tp", "1.5", "tp: expected a whole number, found 1.5"),
+        ("batch_exact", "-3", "batch must be a whole number from 1 to 1048576, not -3"),
+        ("acceptance", "1.5", "acceptance must lie between 0 and 1, not at 1.5"),
+        ("dp", "0", "dp must be a whole number from 1 to 4096, not 0"),
+    ],
+)
+def test_what_a_field_does_not_take_is_a_sentence(visit, field, typed, said) -> None:
+    page = visit()
+    page.click("#further summary")
+    page.fill(f"#{field}", typed)
+    page.press(f"#{field}", "Enter")
+    until(page, f"document.getElementById('error').textContent === {json.dumps(said)}")
+    page.fill(f"#{field}", "")
+    page.press(f"#{field}", "Enter")
+    page.fill(f"#{field}", "1" if field != "acceptance" else "")
+    page.press(f"#{field}", "Enter")
+    until(page, "document.getElementById('error').textContent === ''")
+
+
+def test_an_option_that_is_asked_leaves_the_others_of_a_link(visit) -> None:
+    page = visit("#model=mixtral-8x7b&on=h100-sxm5-80gb&tp=2&routing_skew=2&attention=fused-softmax")
+    assert page.input_value("#attention") == "fused-softmax"
+    page.fill("#block_tokens", "16")
+    page.press("#block_tokens", "Enter")
+    until(page, "document.getElementById('commands').textContent.includes('--block-tokens 16')")
+    assert all(said in page.url for said in ("routing_skew=2", "attention=fused-softmax"))
+
+
+def test_nothing_is_kept_before_there_is_an_answer(visit) -> None:
+    page = visit("#model=llama-9-b&on=h100-sxm5-80gb", ready=False)
+    until(page, "document.getElementById('error').textContent.includes('llama-9-b')")
+    for kind in ("svg", "png", "csv", "json"):
+        page.click(f"#keep_{kind}")
+        until(page, "document.getElementById('status').textContent === 'there is no answer to keep yet'")
+    page.click("#zoom_in")
+    page.focus(".plot svg")
+    page.keyboard.press("ArrowLeft")
+    page.select_option("#model", "llama-3.1-8b")
+    page.wait_for_selector("body[data-ready]")
+    assert page.locator(".spot").count() >= 5
+
+
+def test_how_the_plot_is_looked_at_is_in_the_link(visit) -> None:
+    page = visit(f"{TWO}&lang=en")
+    lines = page.locator(".plot line.roof").count()
+    page.click("#lines summary")
+    page.uncheck("#roofs input >> nth=1")
+    page.check("#linear")
+    page.click("#zoom_in")
+    until(page, "location.hash.includes('see=')")
+    assert all(said in page.url for said in ("axes=linear", "off="))
+    place = "document.querySelector('.spot').style.transform"
+    again = visit("#" + page.url.partition("#")[2])
+    assert again.is_checked("#linear")
+    hidden = [box.is_checked() for box in again.locator("#roofs input").all()]
+    assert hidden.index(False) == 1
+    assert hidden.count(False) == 1
+    there, here = (float(one.evaluate(place).partition("(")[2].partition("px")[0]) for one in (again, page))
+    assert there == pytest.approx(here, abs=1)
+    again.select_option("#lang", "vi")
+    until(again, "document.documentElement.lang === 'vi'")
+    until(again, "location.hash.includes('lang=vi')")
+    assert "off=" in again.url
+    again.click("#see_all")
+    until(again, "!location.hash.includes('see=')")
+    again.uncheck("#linear")
+    again.locator("#roofs input >> nth=1").evaluate("box => box.click()")
+    until(again, "!location.hash.includes('off=') && !location.hash.includes('axes=')")
+    assert again.locator(".plot line.roof").count() == lines
+
+
+def test_a_claim_that_is_judged_takes_no_other_sentence_away(visit) -> None:
+    page = visit()
+    page.fill("#context", "1000000")
+    page.press("#context", "Enter")
+    until(page, "document.getElementById('error').textContent.includes('was made for 131072 positions')")
+    page.click("#claim button")
+    until(page, "document.getElementById('error').textContent.includes('say what is claimed')")
+    assert "was made for 131072 positions" in page.inner_text("#error")
+    page.fill("#claim_says", "1979 TFLOP/s bf16")
+    page.click("#claim button")
+    page.wait_for_selector(".verdict")
+    until(page, "!document.getElementById('error').textContent.includes('say what is claimed')")
+    assert "was made for 131072 positions" in page.inner_text("#error")
+    page.fill("#context", "4096")
+    page.press("#context", "Enter")
+    until(page, "document.getElementById('error').textContent === ''")
+
+
 def lie_apart(one, other):
     """Whether an edge of one of two convex shapes parts them (the separating axis theorem)."""
     for shape in (one, other):

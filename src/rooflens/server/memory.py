@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
+from rooflens import artefacts
 from rooflens.errors import RooflensError
 
 SHARED = Path("/dev/shm")  # noqa: S108 - the kernel's file system in memory; a folder of it is made for us alone
@@ -30,6 +31,32 @@ def folder() -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
+@contextmanager
+def as_they_are(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Given files as copies in memory: those who answer read them at different times, and a file may change meanwhile.
+
+    A lab's folder is its profile. What cannot be copied (there is no such file, no such memory) stays where it is.
+    """
+    with ExitStack() as kept:
+        found = dict(given)
+        with suppress(RooflensError, OSError):
+            home = kept.enter_context(folder()) if given else None
+            for at, (name, path) in enumerate(given.items()):
+                found[name] = path if home is None else _copy(Path(path), home / str(at))
+        yield found
+
+
+def _copy(source: Path, home: Path) -> str:
+    there = source / "profile.json" if source.is_dir() else source
+    if not there.is_file() or there.stat().st_size > artefacts.LARGEST_BYTES:
+        return str(source)
+    made = home / plain(source.name)
+    copy = made / "profile.json" if source.is_dir() else made
+    copy.parent.mkdir(parents=True)
+    shutil.copyfile(there, copy)
+    return str(made)
+
+
 def plain(name: str, otherwise: str = "file") -> str:
     """A name that is a file's name and nothing else."""
     found = NAME.sub("-", name.replace("\\", "/").rpartition("/")[2]).strip(".-")[-80:] or otherwise
@@ -39,7 +66,7 @@ def plain(name: str, otherwise: str = "file") -> str:
 @lru_cache(MOST_CONFIGS)
 def faults_of(config: str, name: str) -> None:
     """Raises RooflensError unless the text is the JSON object of a config that is a model's; asked once a text."""
-    from rooflens import artefacts, models
+    from rooflens import models
 
     found = artefacts.parse_json(config, f"{name}.json")
     if not isinstance(found, dict):

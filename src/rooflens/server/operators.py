@@ -18,15 +18,13 @@ HEADS = ("operator", "flops", "bytes", "intensity", "bound", "attainable", "of_p
 def table(answered: Answer, lang: str) -> dict[str, Any]:
     """Heads, rows of text, and the share of the summed floors that all calls of each kernel take, for its bar."""
     placed = answered.placement.operators
-    whole = sum(o.count * o.floor_s for o in placed)
+    whole = _whole(answered)
     rows = [
         {
             "name": o.name,
             "cells": _cells(o, lang),
             "share": o.count * o.floor_s / whole if whole else 0.0,
-            "time": say(
-                "page.step_time", lang, time=show(o.count * o.floor_s, "s", 3), share=percent(_share(o, whole))
-            ),
+            "time": _of_step(o, whole, lang),
         }
         for o in placed
     ]
@@ -37,8 +35,10 @@ def table(answered: Answer, lang: str) -> dict[str, Any]:
     }
 
 
-def _share(operator: PlacedOperator, whole: float) -> float:
-    return operator.count * operator.floor_s / whole if whole else 0.0
+def _of_step(operator: PlacedOperator, whole: float, lang: str) -> str:
+    """What all calls of a kernel take of the step at their floors, and which share that is."""
+    spent = operator.count * operator.floor_s
+    return say("page.step_time", lang, time=show(spent, "s", 3), share=percent(spent / whole if whole else 0.0))
 
 
 def flops(operator: PlacedOperator) -> float:
@@ -61,6 +61,11 @@ def _cells(o: PlacedOperator, lang: str) -> list[str]:
     ]
 
 
+def _whole(answered: Answer) -> float:
+    """Seconds of the step as its kernels add up, each at its floor."""
+    return sum(o.count * o.floor_s for o in answered.placement.operators)
+
+
 def said(answered: Answer, at: int, lang: str) -> list[list[str]]:
     """A point in full, as pairs of a name and a text: its row, work, place under the roof and the ceilings' sources."""
     o, operator = answered.placement.operators[at], answered.operators[at]
@@ -70,6 +75,7 @@ def said(answered: Answer, at: int, lang: str) -> list[list[str]]:
     pairs += [[say(f"place.{head}", lang), cell] for head, cell in zip(heads, cells, strict=True)]
     kept = ", ".join(f"{say(f'page.{k}', lang)} {show(v, 'B')}" for k, v in moved.items() if v)
     pairs[2][1] += f" ({kept})" if kept else ""
+    pairs.append([say("page.step_share", lang), _of_step(o, _whole(answered), lang)])
     return [*pairs, *([say("page.ceiling", lang), _ceiling(c, lang)] for c in _used(answered, o))]
 
 

@@ -106,23 +106,30 @@ def _memory(held: Memory, lang: str) -> dict[str, Any]:
 
 def batching(asked: State) -> dict[str, Any]:
     """Tokens/s over the batch, at the floor and expected, and up to where batching is nearly free."""
-    floor, expected = _curve(replace(asked, batch=1, lang="en", phase="decode", machines=asked.machines[:1]))
+    floor, expected, room = _curve(replace(asked, batch=1, lang="en", phase="decode", machines=asked.machines[:1]))
     at = knee(BATCHES, expected or floor)
     free = None if at is None else BATCHES[at]
-    said = "page.free_beyond" if free is None else "page.free"
-    text = say(said, asked.lang, batch=BATCHES[-1] if free is None else free)
-    return {"batches": list(BATCHES), "floor": floor, "expected": expected, "free": free, "text": text}
+    beyond, batch = "_beyond" if free is None else "", BATCHES[-1] if free is None else free
+    text, short = say(f"page.free{beyond}", asked.lang, batch=batch), say("page.free_short", asked.lang, batch=batch)
+    if room is not None and room < batch:  # what is nearly free may yet have no room
+        text, short = (f"{said}; {say('page.free_room', asked.lang, batch=room)}" for said in (text, short))
+    found = {"batches": list(BATCHES), "floor": floor, "expected": expected, "free": free, "text": text, "short": short}
+    return found if room is None else {**found, "room": room}
 
 
 @lru_cache(256)
-def _curve(asked: State) -> tuple[list[float], list[float]]:
-    """Tokens/s of all sequences at each batch: at the floor, and as expected where an engine's constants say it."""
+def _curve(asked: State) -> tuple[list[float], list[float], int | None]:
+    """Tokens/s of all sequences at each batch, at the floor and as expected, and the batch that memory allows.
+
+    Expected where an engine's constants say it; None: the memory of the machine is not known.
+    """
     with memory.model(asked.model, asked.config) as model:
         now, _, expects = asking.served(model, asked)
+        room = asking.predict(model, asked).batch_memory_allows
     folded, each = bound(now), float(accepted(now.tokens, now.acceptance))
     floors = [float(folded.floor_s(replace(now, batch=float(b)).step("decode"))) for b in BATCHES]
     floor = [each * b / s for b, s in zip(BATCHES, floors, strict=True)]
-    return floor, [each * b / s for b, s in zip(BATCHES, _expected(expects, now), strict=False)]
+    return floor, [each * b / s for b, s in zip(BATCHES, _expected(expects, now), strict=False)], room
 
 
 def _expected(expects: Estimator | None, now: Deployment) -> list[float]:

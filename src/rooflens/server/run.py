@@ -7,6 +7,8 @@ import socket
 from functools import partial
 
 from rooflens.errors import RooflensError
+from rooflens.records import replace
+from rooflens.server import memory
 from rooflens.server.hiding import Given
 from rooflens.server.state import State
 
@@ -69,10 +71,17 @@ def listen(first: State, given: Given, made: socket.socket, names: frozenset[str
 
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of children that ended before they were killed
     many, few = processes()
-    page = app(
-        first, given, LOOPBACK | names, partial(Processes, many, QUICK_S), partial(Processes, few, LEVERS_S, nice=NICE)
-    )
-    config = uvicorn.Config(
-        page, backlog=BACKLOG, log_level="error", access_log=False, server_header=False, http=Connection, ws="none"
-    )
-    uvicorn.Server(config).run(sockets=[made])
+    who = partial(Processes, many, QUICK_S), partial(Processes, few, LEVERS_S, nice=NICE)
+    with memory.as_they_are(given) as copies:
+        page = app(moved(first, given, copies), copies, LOOPBACK | names, *who)
+        config = uvicorn.Config(
+            page, backlog=BACKLOG, log_level="error", access_log=False, server_header=False, http=Connection, ws="none"
+        )
+        uvicorn.Server(config).run(sockets=[made])
+
+
+def moved(first: State, given: Given, copies: Given) -> State:
+    """The state with its machines read from the copies of their files."""
+    there = {path: copies[name] for name, path in given.items()}
+    named = (name.partition(",") for name in first.machines)
+    return replace(first, machines=tuple(there.get(path, path) + comma + own for path, comma, own in named))

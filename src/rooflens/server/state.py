@@ -106,6 +106,8 @@ def _within(asked: State) -> None:
     for name, top in {**AMOUNTS, "routing_skew": MOST_SKEW}.items():
         if getattr(asked, name) is not None and not 0 <= getattr(asked, name) <= top:
             raise RooflensError(f"{name} must lie between 0 and {top:g}, not at {getattr(asked, name):g}")
+    if asked.measured_tokens_per_s == 0:
+        raise RooflensError("a measured rate must be above 0 tokens/s, not 0")
 
 
 def _said(name: str, text: str | None) -> None:

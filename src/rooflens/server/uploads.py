@@ -20,6 +20,7 @@ from rooflens.readers.metrics.scrapes import scrape
 from rooflens.records import record
 from rooflens.roofline.observed import Observed
 from rooflens.roofline.scraped import Scrape, Served
+from rooflens.server.state import MOST_CONFIG
 from rooflens.units import show
 
 MOST_ROWS = 60
@@ -40,6 +41,8 @@ def read(path: Path, asked: Asked) -> dict[str, Any]:
     """What this file says, as sentences, a table and points. Raises RooflensError for a file that nobody here knows."""
     head = path.read_bytes()[: 1 << 20].decode("utf-8", "replace")
     if head.lstrip().startswith("{") and _CONFIG.search(head):
+        if path.stat().st_size > MOST_CONFIG:
+            raise RooflensError(f"a config.json is read up to {MOST_CONFIG} bytes; this one is longer")
         text = path.read_text(encoding="utf-8", errors="replace")
         model = readers.model(path)
         return {"kind": "config", "title": say("page.read.config", asked.lang, name=model.name), "config": text,
@@ -68,6 +71,8 @@ def _node(path: Path, asked: Asked, unread: RooflensError) -> dict[str, Any]:
     try:
         found = doctor(path)
     except RooflensError as why:
+        if str(why) == str(unread):
+            raise
         raise RooflensError(f"{unread}; nor as text of a node: {why}") from None
     lang = asked.lang
     said = []

@@ -1,6 +1,6 @@
 // The page: controls make a state, the state is a link, answers fill the panels. Every number comes from Python.
 import { by, el, put, svg } from "./dom.js";
-import { PLAIN, fromLink, toLink } from "./link.js";
+import { ALL, PLAIN, fromLink, toLink } from "./link.js";
 import { ask, held, told } from "./ask.js";
 import { aloud, copy, fault, note, page, words } from "./page.js";
 import { MARKS, Plot } from "./plot.js";
@@ -10,6 +10,8 @@ import { csv, picture, png, save } from "./keep.js";
 import { choices, controls, handled, still } from "./controls.js";
 import { forget, known, settle } from "./later.js";
 import { asides } from "./asides.js";
+
+const MOVED_MS = 200;
 
 // The newest state is asked for, one at a time: what was dragged past is not.
 async function answer() {
@@ -73,7 +75,7 @@ function chart() {
   if (!found) return;
   const { batches, free, text } = found;
   by("free").textContent = text;
-  by("free_said").textContent = words("free_short").replace("{batch}", free ?? `${batches.at(-1)}+`);
+  by("free_said").textContent = found.short;
   by("free_bar").firstChild.style.width = `${(100 * batches.indexOf(free ?? batches.at(-1))) / (batches.length - 1)}%`;
   curve(by("batching"), found, page.state.batch, page.start.counts);
 }
@@ -90,9 +92,19 @@ function panels(state) {
 function change(changed, { remember = true, lever = null } = {}) {
   page.lever = lever;
   page.state = Object.fromEntries(Object.entries({ ...page.state, ...changed }).filter(([, value]) => value !== undefined && value !== null));
-  history[remember ? "pushState" : "replaceState"](null, "", toLink(page.state));
+  history[remember ? "pushState" : "replaceState"](null, "", link());
   controls();
   answer();
+}
+
+function link() {
+  return toLink(page.state, page.plot.view);
+}
+
+// The plot is looked at otherwise: its link says so when a hand rests.
+function moved() {
+  clearTimeout(page.moving);
+  page.moving = setTimeout(() => history.replaceState(null, "", link()), MOVED_MS);
 }
 
 function pull(name, set) {
@@ -119,25 +131,29 @@ function listen() {
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); by("plot").focus(); });  // what is behind the # is the state
   by("zoom_in").addEventListener("click", () => page.plot.zoom(1 / 1.25));
   by("zoom_out").addEventListener("click", () => page.plot.zoom(1.25));
-  by("see_all").addEventListener("click", () => { page.plot.fit(); page.plot.draw(); });
+  by("see_all").addEventListener("click", () => { page.plot.fit(true); page.plot.draw(); });
   by("linear").addEventListener("change", (event) => page.plot.setLinear(event.target.checked));
   window.addEventListener("popstate", () => open(false));
-  window.addEventListener("hashchange", () => { if (location.hash !== toLink(page.state)) open(false); });
+  window.addEventListener("hashchange", () => { if (location.hash !== link()) open(false); });
   new ResizeObserver(() => chart()).observe(by("batching"));
-  by("copy_link").addEventListener("click", () => copy(location.href));
+  by("copy_link").addEventListener("click", () => copy(location.href.replace(/#.*|$/, link())));
   keep();
 }
 
 function keep() {
-  const named = () => `${page.state.model}-${page.state.machines[0]}-b${page.state.batch}`.replace(/[^\w.-]+/g, "-");
-  by("keep_svg").addEventListener("click", () => save(`${named()}.svg`, picture(page.plot.root, page.answer.plot.title).text, "image/svg+xml"));
-  by("keep_png").addEventListener("click", async () => save(`${named()}.png`, await png(page.plot.root, page.answer.plot.title)));
-  by("keep_csv").addEventListener("click", () => save(`${named()}.csv`, csv(page.answer.place), "text/csv"));
-  by("keep_json").addEventListener("click", () => {
+  const named = ({ model, machines, batch }) => `${model}-${machines[0]}-b${batch}`.replace(/[^\w.-]+/g, "-");
+  const kept = (kind, content, type) => by(`keep_${kind}`).addEventListener("click", async () => {
+    if (page.answer) save(`${named(page.shownFor)}.${kind}`, await content(), type);
+    else note(words("nothing_kept"));
+  });
+  kept("svg", () => picture(page.plot.root, page.answer.plot.title).text, "image/svg+xml");
+  kept("png", () => png(page.plot.root, page.answer.plot.title));
+  kept("csv", () => csv(page.answer.place), "text/csv");
+  kept("json", () => {
     const { schema, state, place, predict } = page.answer;
     const levers = known("levers", page.shownFor);
-    save(`${named()}.json`, `${JSON.stringify({ schema, state, place, predict, ...levers && { advise: levers.advise } }, null, 1)}\n`, "application/json");
-  });
+    return `${JSON.stringify({ schema, state, place, predict, ...levers && { advise: levers.advise } }, null, 1)}\n`;
+  }, "application/json");
 }
 
 // The state of the address, or the one that the page was started with.
@@ -147,9 +163,12 @@ function open(first) {
   const ours = found && ["en", "es", "vi"].includes(found.state.lang);
   page.state = ours ? found.state : { ...PLAIN, ...page.start.first, ...(first ? { lang } : {}) };
   page.lever = null;
+  page.plot.look(found?.view ?? ALL);
+  by("linear").checked = page.plot.linear;
+  page.shownLang = null;  // what is hidden is told anew beside its lines
   if (!by("claim_first").value) by("claim_first").value = page.state.machines[0].split(",")[0].replace("measured:", "");
   choices();
-  controls();
+  controls(true);
   tell();
   document.body.dataset.open = "yes";
   if (found ? !(found.whole && ours) : location.hash.length > 1) note(words("bad_link"));
@@ -161,7 +180,7 @@ async function begin() {
   page.state = { ...PLAIN, ...page.start.first, lang: document.documentElement.lang };
   page.plot = new Plot(by("plot"), Object.assign(words, { decades: page.start.decades }), (name) => {
     for (const row of document.querySelectorAll("#operators tr")) row.classList.toggle("here", name !== null && row.dataset.name === name);
-  });
+  }, moved);
   if (held) {
     by("offline").hidden = false;
     still();

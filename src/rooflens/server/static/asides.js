@@ -16,9 +16,9 @@ async function judge() {
   if (by("claim_times").value) asked.times = Number(by("claim_times").value);
   try {
     showClaim(await ask("claim", { ...asked, lang: page.state.lang }, words, { waiting }));
-    fault("");
+    fault("", null, "aside");
   } catch (error) {
-    fault(error.message, error.later ? judge : null);
+    fault(error.message, error.later ? judge : null, "aside");
   }
 }
 
@@ -34,7 +34,7 @@ function dropping(event, change) {
 }
 
 async function dropped(file, change) {
-  if (held) { fault(words("offline")); return; }
+  if (held) { fault(words("offline"), null, "aside"); return; }
   note(`${words("reading")} ${file.name}`);
   const said = new URLSearchParams({ name: file.name, on: page.state.machines[0], lang: page.state.lang });
   const how = { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file };
@@ -44,10 +44,10 @@ async function dropped(file, change) {
     page.plot.foreign = found.spots ?? [];
     page.plot.draw();
     if (found.kind === "config") change({ model: found.name, config: found.config });
-    fault("");
+    fault("", null, "aside");
     document.querySelector(".files").scrollIntoView({ block: "nearest" });
   } catch (error) {
-    fault(error.message, error.later ? () => dropped(file, change) : null);
+    fault(error.message, error.later ? () => dropped(file, change) : null, "aside");
   }
   note("");
 }

@@ -23,6 +23,10 @@ export function curve(home, found, batch, decades) {
     made.push(svg("rect", { class: "free", x: box.left, y: box.top, width: x - box.left, height: box.bottom - box.top, "fill-opacity": ".1" }));
     made.push(svg("line", { class: "roof m2 dashed", x1: x, x2: x, y1: box.top, y2: box.bottom }));
   }
+  if (found.room !== undefined && found.room < found.batches.at(-1)) {  // no room beyond
+    const x = px(Math.max(1, found.room));
+    made.push(svg("rect", { class: "roomless", x, y: box.top, width: box.right - x, height: box.bottom - box.top }));
+  }
   const way = (values) => values.map((v, i) => `${i ? "L" : "M"}${px(found.batches[i]).toFixed(1)},${py(v).toFixed(1)}`).join("");
   made.push(svg("path", { class: "roof m0 dashed", d: way(found.floor) }));
   if (found.expected.length) made.push(svg("path", { class: "roof m0", d: way(found.expected) }));

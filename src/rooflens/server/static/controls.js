@@ -1,5 +1,5 @@
 // The controls: what each offers, the state in them, and the state that a hand on one of them makes.
-import { by, el, put } from "./dom.js";
+import { by, el, pick, put } from "./dom.js";
 import { further, furtherFields } from "./further.js";
 import { page, words } from "./page.js";
 
@@ -34,28 +34,24 @@ export function choices() {
   by("batch").max = start.batches.length - 1;
 }
 
-// A value that no list offers is added to it.
-function pick(select, value) {
-  if (value && ![...select.options].some((option) => option.value === value)) select.append(el("option", { value }, value));
-  select.value = value ?? "";
-}
-
-export function controls() {
+// all: also where a hand is, as what stands there is of another state (back and forward in the history).
+export function controls(all = false) {
   const { state, start } = page;
+  const free = (name) => all || document.activeElement !== by(name);
   pick(by("model"), state.model);
   slots.forEach((slot, at) => pick(by(slot), state.machines[at]));
   if (state.machines.length > 1) by("compare").open = true;
   by("phase").value = state.phase;
-  for (const name of COUNTS) if (document.activeElement !== by(name)) by(name).value = state[name];
+  for (const name of COUNTS) if (free(name)) by(name).value = state[name];
   by("microbatches_of").hidden = !(state.pp > 1 || state.microbatches > 1);
   for (const name of CHOSEN) pick(by(name), state[name]);
-  if (further() || ["tp", "pp", "ep"].some((name) => state[name] > 1) || CHOSEN.some((name) => state[name])) unfold(true);
+  if (further(all) || ["tp", "pp", "ep"].some((name) => state[name] > 1) || CHOSEN.some((name) => state[name])) unfold(true);
   by("lang").value = state.lang;
   const at = start.batches.findLastIndex((batch) => batch <= state.batch);
   if (start.batches[by("batch").value] !== state.batch) by("batch").value = Math.max(0, at);
   by("batch").setAttribute("aria-valuetext", `${state.batch}`);
   by("batch_shown").textContent = state.batch;
-  if (document.activeElement !== by("batch_exact")) by("batch_exact").value = state.batch;
+  if (free("batch_exact")) by("batch_exact").value = state.batch;
 }
 
 // What no change is for: a file holds the answers to one question.
@@ -68,8 +64,8 @@ export function handled(change) {
   const { start } = page;
   furtherFields(change);
   by("batch").addEventListener("input", (event) => change({ batch: start.batches[event.target.value] }, { remember: false }));
-  by("batch_exact").addEventListener("change", (event) => whole(event.target, "batch", change));
-  for (const name of COUNTS) by(name).addEventListener("change", (event) => whole(event.target, name, change));
+  by("batch_exact").addEventListener("change", (event) => typed(event.target, "batch", change));
+  for (const name of COUNTS) by(name).addEventListener("change", (event) => typed(event.target, name, change));
   for (const name of [...CHOSEN, "phase"]) by(name).addEventListener("change", (event) => change({ [name]: event.target.value || undefined }));
   by("model").addEventListener("change", (event) => {
     const known = start.models.includes(event.target.value);
@@ -88,9 +84,10 @@ function unfold(all) {
   by("more").setAttribute("aria-expanded", all);
 }
 
-function whole(input, name, change) {
+// A number is asked as it is typed: what a field takes, the server says in a sentence. No number changes nothing.
+function typed(input, name, change) {
+  if (input.value === "") { input.value = page.state[name]; return; }
   const value = Number(input.value);
   const alone = name === "pp" && value === 1 ? { microbatches: 1 } : {};  // one stage has nothing to fill
-  if (Number.isSafeInteger(value) && value >= 1) change({ [name]: value, ...alone });
-  else input.value = page.state[name];
+  change({ [name]: value, ...alone });
 }

@@ -21,6 +21,12 @@ function filled(made, attributes, children) {
   return made;
 }
 
+// A value that no list offers is added to it.
+export function pick(select, value) {
+  if (value && ![...select.options].some((option) => option.value === value)) select.append(el("option", { value }, value));
+  select.value = value ?? "";
+}
+
 export function put(home, ...children) {
   home.replaceChildren(...children.filter((child) => child !== null));
 }

@@ -11,8 +11,9 @@ export const MARKS = [
 const CROSS = "M-5,-5L5,5M5,-5L-5,5";
 
 export class Plot {
-  constructor(home, words, pointed) {
-    Object.assign(this, { home, words, pointed, linear: false, off: new Set(), foreign: [], held: null });
+  // pointed: told of the point that is pointed at; moved: told that the plot is looked at otherwise.
+  constructor(home, words, pointed, moved) {
+    Object.assign(this, { home, words, pointed, moved, linear: false, off: new Set(), foreign: [], held: null });
     this.root = svg("svg", { role: "group", tabindex: "0" });
     this.hint = new Hint(home, () => this.point(null));
     home.replaceChildren(this.root, this.hint.tip);
@@ -28,11 +29,36 @@ export class Plot {
     const wanted = { x: plot.x, y: plot.y };
     if (fresh || !this.whole) this.whole = wanted;
     else this.whole = { x: joined(this.whole.x, wanted.x), y: joined(this.whole.y, wanted.y) };
-    if (fresh || !this.zoomed) this.fit();
+    if (this.wanted) this._see(this.wanted);
+    else if (fresh || !this.zoomed) this.fit();
+    this.wanted = null;
     this.draw();
   }
 
-  fit() {
+  // How it is looked at: axes, hidden lines, and what is seen of it where that is not all.
+  get view() {
+    const see = this.wanted ?? (this.zoomed ? [...this.x, ...this.y] : null);
+    return { linear: this.linear, off: [...this.off], see };
+  }
+
+  // As a link says it. What is seen waits for the answer that is drawn.
+  look({ linear, off, see }) {
+    this.linear = linear;
+    this.off = new Set(off);
+    this.fit();
+    this.wanted = see;
+    this.draw();
+  }
+
+  _see([left, right, bottom, top]) {
+    this.zoomed = true;
+    this.x = [left, right];
+    this.y = [bottom, top];
+  }
+
+  // All of it; a hand that wants that says so with `told`.
+  fit(told = false) {
+    if (this.zoomed || told) this.moved();
     this.zoomed = false;
     if (!this.whole) return;
     const { x, y } = this.whole;
@@ -42,13 +68,14 @@ export class Plot {
 
   setLinear(linear) {
     this.linear = linear;
-    this.fit();
+    this.fit(true);
     this.draw();
   }
 
   toggle(line, on) {
     if (on) this.off.delete(lineKey(line));
     else this.off.add(lineKey(line));
+    this.moved();
     this.draw();
   }
 
@@ -57,14 +84,18 @@ export class Plot {
   }
 
   zoom(factor, at = [0.5, 0.5]) {
+    if (!this.x) return;  // no answer yet
     this.zoomed = true;
+    this.moved();
     this.x = around(this.x, factor, at[0]);
     this.y = around(this.y, factor, 1 - at[1]);
     this.draw();
   }
 
   pan(dx, dy) {
+    if (!this.x) return;
     this.zoomed = true;
+    this.moved();
     const [w, h] = [this.x[1] - this.x[0], this.y[1] - this.y[0]];
     this.x = this.x.map((v) => v - dx * w);
     this.y = this.y.map((v) => v + dy * h);
@@ -251,7 +282,7 @@ export class Plot {
       if (moves[event.key]) this.pan(...moves[event.key]);
       else if (event.key === "+" || event.key === "=") this.zoom(1 / 1.25);
       else if (event.key === "-") this.zoom(1.25);
-      else if (event.key === "0") { this.fit(); this.draw(); }
+      else if (event.key === "0") { this.fit(true); this.draw(); }
       else if (event.key === "Escape") this.point(null);
       else if (event.key === "Enter" && this.pointing) this.hint.enter();
       else return;
@@ -261,8 +292,9 @@ export class Plot {
   }
 }
 
-function lineKey(line) {
-  return `${line.machine} ${line.label}`;
+// The same in every language.
+function lineKey({ machine, level, dtypes, style }) {
+  return `${machine}.${style}.${level ?? dtypes.join("+")}`;
 }
 
 function said(spot, machines) {
