@@ -277,9 +277,10 @@ def test_a_report_reads_back_from_its_json(planted) -> None:
 
 
 def test_a_key_is_what_devices_must_share() -> None:
-    device = node_profile("a", devices=1).device
-    assert key_of(device).text == "Simulated GPU, driver 1.0, simulated 1.0"
-    assert key_of(replace(device, driver=None)).text == "Simulated GPU, simulated 1.0"
+    quick, long = (node_profile("a", devices=1, quick=quick) for quick in (True, False))
+    assert key_of(quick).text == "Simulated GPU, driver 1.0, simulated 1.0, --quick"
+    assert key_of(long).text == "Simulated GPU, driver 1.0, simulated 1.0"
+    assert key_of(replace(long, device=replace(long.device, driver=None))).text == "Simulated GPU, simulated 1.0"
 
 
 def test_an_absent_node_has_a_name() -> None:

@@ -68,8 +68,8 @@ def _spread(one: Spread, *, stored: bool) -> list[str]:
 def _out(found: Report, lang: str, most: int | None, *, everybody: bool) -> Iterator[str]:
     named = [one for one in found.devices if one.state in (("out", "unsure", "behind") if everybody else ("out",))]
     if found.asked and named:
-        asked = ", ".join(f"{name} {value}" for name, value in found.asked.items() if name != "model")
-        yield say("fleet.priced", lang, model=found.asked["model"], asked=asked)
+        asked = (f"{name} {value}" for name, value in found.asked.items() if name != "model")
+        yield say("fleet.priced", lang, asked=", ".join((found.asked["model"], *asked)))
     for one in named[:most]:
         yield from _device(one, lang, everybody=everybody)
     if most is not None and len(named) > most:

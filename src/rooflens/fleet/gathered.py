@@ -23,7 +23,7 @@ from rooflens.roofline.absent import Absent
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.node import Gpu, Node
-from rooflens.roofline.profile import METHOD, SCHEMA, Device, Profile
+from rooflens.roofline.profile import METHOD, SCHEMA, Profile
 
 OURS = "rooflens/fleet"  # reports, baselines and plans may lie in the same folder
 UNUSED = ("gemms", "attention", "across")  # a report sets ceilings side by side, and these are most of a file
@@ -47,7 +47,6 @@ class NodeFile:
     attempts: int | None = None
     file: str = ""
     started: str | None = None
-    quick: bool = False
     keys: Mapping[str, Key] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -124,7 +123,7 @@ def measured(node: str, profile: Profile) -> NodeFile:
         why = f"it was measured by method {profile.method} and this rooflens compares method {METHOD}; measure it again"
         return NodeFile(node, "other method", why, started=profile.started)
     devices = {f"{node}/{name}": one for name, one in profile.together.items()} or {node: profile}
-    keys = {of: key_of(one.device) for of, one in devices.items()}
+    keys = {of: key_of(one) for of, one in devices.items()}
     own = (_own(c, of, node, keys[of].text) for of, one in devices.items() for c in one.ceilings if _own_kind(c))
     whole = next(iter(keys.values())).text
     pairs = _pairs(profile, node, whole)
@@ -134,7 +133,6 @@ def measured(node: str, profile: Profile) -> NodeFile:
         node,
         "measured",
         started=profile.started,
-        quick=profile.quick,
         keys=keys,
         figures=(*(one for one in own if one), *pairs, *_collectives(profile, node, whole)),
         findings=judged(found, chips, None) if profile.node else (),
@@ -147,10 +145,11 @@ def measured(node: str, profile: Profile) -> NodeFile:
     )
 
 
-def key_of(device: Device) -> Key:
+def key_of(profile: Profile) -> Key:
     """What a device must share with those that it is set beside."""
+    device = profile.device
     library = (device.blas, device.blas_version, device.blas_kernel, device.runtime)
-    return Key(device.title, device.driver or "", " ".join(filter(None, library)))
+    return Key(device.title, device.driver or "", " ".join(filter(None, library)), profile.quick)
 
 
 def _notes(node: str, profile: Profile) -> Iterator[str]:

@@ -17,6 +17,7 @@ from rooflens.records import field, html, record, replace
 from rooflens.units import percent
 
 SCHEMA = "rooflens/fleet/1"
+MOST_LACKS = 3  # named in a note
 FEW_LACK = 0.5  # of the equals that have a figure, from which on it is missed
 
 
@@ -176,7 +177,7 @@ def _reasoned(one: Standing, pairs: Sequence[Standing], counts: Mapping[str, int
 
 
 def _worst_first(one: Standing) -> tuple[int, float]:
-    return STATES.index(one.state), min([one.beside_peers or 1.0, *(loss.share for loss in one.losses)])
+    return STATES.index(one.state), one.worst
 
 
 def _kinds(devices: Sequence[Standing], keys: Mapping[str, Key]) -> Iterator[Kind]:
@@ -192,10 +193,6 @@ def _about(files: Sequence[NodeFile], expected: int | None) -> Iterator[str]:
     if expected and len(files) < expected:
         yield NOTES["missing"].format(count=expected - len(files), all=expected)
     yield from (note for one in files for note in one.notes)
-    measured = [one for one in files if one.state == "measured"]
-    quick = sum(one.quick for one in measured)
-    if 0 < quick < len(measured):
-        yield NOTES["quick"].format(count=quick, all=len(measured))
 
 
 def _lacking(figures: Sequence[Figure], keys: Mapping[str, Key]) -> Iterator[str]:
@@ -207,10 +204,16 @@ def _lacking(figures: Sequence[Figure], keys: Mapping[str, Key]) -> Iterator[str
     devices: dict[str, list[str]] = defaultdict(list)
     for of, own_key in keys.items():
         devices[own_key.text].append(of)
+    missing: dict[str, list[str]] = defaultdict(list)
     for key, own in ids.items():
         for id, have in own.items():
             if FEW_LACK * len(devices[key]) < len(have) < len(devices[key]):
-                yield from (NOTES["lacks"].format(of=of, id=id) for of in devices[key] if of not in have)
+                for of in devices[key]:
+                    missing[of] += [] if of in have else [id]
+    for of, lost in missing.items():
+        if lost:
+            more = f", ... ({len(lost)})" if len(lost) > MOST_LACKS else ""
+            yield NOTES["lacks"].format(of=of, id=", ".join(lost[:MOST_LACKS]) + more)
 
 
 def _unknown(keys: Mapping[str, Key], baseline: Baseline | None) -> Iterator[str]:

@@ -47,7 +47,8 @@ _SAME = 0.99  # of a limit: from here on it is the same
 _LOWER = 0.98  # of its equals' clock, from which on that is the reason
 _NEAR = 0.08  # to a half or a quarter of PCIe's rate, from which on it points to lanes
 _HELD = re.compile(r"\((.*)\)\s*$")
-_LEFT: dict[str, Cause] = {"settled": "power", "memory": "memory", "pcie": "pcie", "link": "nvlink", "fresh": "clock"}
+_LEFT: dict[str, Cause] = {"settled": "power", "memory": "memory", "pcie": "pcie", "link": "nvlink", "fresh": "clock",
+                           "cache": "unknown"}  # fmt: skip
 
 
 @record
@@ -190,8 +191,8 @@ def _held(figure: Figure) -> set[str]:
 
 def _left(parts: set[str], losses: Sequence[Loss], pairs: tuple[int, int]) -> Reason:
     """What the figures alone look like."""
-    names = {"fresh" if one in ("cache", "launch") else one for one in parts}
-    names -= {"settled"} if "fresh" in names else set()
+    names = {"cache" if one == "launch" else one for one in parts}
+    names -= {"settled", "cache"} if "fresh" in names else set()
     if len(names) > 1:
         return Reason("unknown", "figures", SEEN["unknown"])
     name = names.pop()

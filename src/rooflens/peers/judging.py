@@ -59,7 +59,7 @@ def judge(figures: Sequence[Figure], rules: Rules | None = None, baseline: Basel
     chances = _chances(figures, tests, rules)
     spreads = tuple(_spread(one, known, chances, rules) for one in classes)
     standings = _standings(figures, tests, chances, rules)
-    notes = (*_few(spreads), *_majority(classes, chances, rules), *_moved(spreads, rules), *_refused(spreads))
+    notes = (*_few(classes), *_majority(classes, chances, rules), *_moved(spreads, rules), *_refused(spreads))
     return Judged(standings, spreads, tuple(dict.fromkeys(notes)))
 
 
@@ -205,10 +205,12 @@ def _visible(one: _Class, chances: Mapping[str, float], rules: Rules) -> tuple[f
     return -math.expm1(-seen), -math.expm1(-seen - missed)
 
 
-def _few(spreads: Sequence[Spread]) -> Iterator[str]:
+def _few(classes: Sequence[_Class]) -> Iterator[str]:
     most: dict[str, int] = {}
-    for spread in spreads:
-        most[spread.key] = max(most.get(spread.key, 0), spread.count)
+    for one in classes:
+        first = one.figures[0]
+        if first.whose == "device":
+            most[first.key] = max(most.get(first.key, 0), len(one.figures))
     for key, count in most.items():
         if count < FEWEST:
             yield NOTES["few"].format(key=key, count=count, least=FEWEST)
@@ -237,10 +239,14 @@ def _moved(spreads: Sequence[Spread], rules: Rules) -> Iterator[str]:
 
 
 def _refused(spreads: Sequence[Spread]) -> Iterator[str]:
-    """Where so many figures are not trusted that a reader should know."""
+    """Where so many figures are not trusted that a reader should know: the worst ceiling of each kind."""
+    by_key: dict[str, list[Spread]] = defaultdict(list)
     for spread in spreads:
         if spread.refused > _MANY * spread.count:
-            yield NOTES["refused"].format(id=spread.id, count=spread.refused, all=spread.count)
+            by_key[spread.key].append(spread)
+    for key, own in by_key.items():
+        worst = max(own, key=lambda one: one.refused / one.count)
+        yield NOTES["refused"].format(key=key, id=worst.id, count=worst.refused, all=worst.count, more=len(own) - 1)
 
 
 def _log(value: float, unit: str) -> float:

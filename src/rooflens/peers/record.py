@@ -15,17 +15,21 @@ Cause = Literal["clock", "power", "heat", "memory", "pcie", "nvlink", "contentio
 
 @record
 class Key:
-    """What devices must share to be compared: what they are, what drives them, what computes."""
+    """What devices must share to be compared: what they are, what drives them, what computes, how long they were run.
+
+    quick: a short look gives other rates of caches and of settled clocks than a long one.
+    """
 
     sku: str
     driver: str = ""
     library: str = ""
+    quick: bool = False
 
     @property
     def text(self) -> str:
         """In one line, what is not known left out."""
         driver = f"driver {self.driver}" if self.driver else ""
-        return ", ".join(filter(None, [self.sku, driver, self.library]))
+        return ", ".join(filter(None, [self.sku, driver, self.library, "--quick" if self.quick else ""]))
 
 
 @record
@@ -144,6 +148,12 @@ class Standing:
     losses: tuple[Loss, ...] = ()
     reasons: tuple[Reason, ...] = ()
     price: Price | None = None
+
+    @property
+    def worst(self) -> float:
+        """The lowest share that puts it out, or that it has beside its equals."""
+        out = [loss.share for loss in self.losses if loss.state == "out"]
+        return min(out) if out else self.beside_peers or 1.0
 
 
 @record

@@ -13,6 +13,7 @@ SEEN: dict[str, str] = {
     "quarter": "PCIe runs at {share} of its equals, as with a quarter of the lanes",
     "link": "only links to other devices are behind: {count} of its {all} pairs",
     "fresh": "compute is behind and memory is not, as with a low clock, which nobody says",
+    "cache": "only caches or launches are behind, and nobody says why",
     "unknown": "nothing that was asked says why",
     "wrong": "a result was wrong, so its rates are worth nothing: {why}",
 }
@@ -22,11 +23,9 @@ NOTES: dict[str, str] = {
     "tells",
     "below": "{id}: today's median is {share} below the baseline: most of them are slow, or all have changed",
     "above": "{id}: today's median is {share} above the baseline: it was made of slow ones, or all have changed",
-    "refused": "{id}: {count} of {all} figures are not trusted; they are set beside the others and do not say what is "
-    "usual",
+    "refused": "{key}: of {id} {count} of {all} figures are not trusted, and so of {more} more ceilings",
     "simulated": "simulated: nothing of this was measured",
     "budget": "{node}: time ran out before all was measured",
-    "quick": "{count} of {all} nodes were measured with --quick and the others not: settled rates may differ by that",
     "missing": "{count} of {all} nodes have no file",
     "lacks": "{of}: no figure of {id}, which its equals have",
     "no_history": "{key}: not in the baseline; --save-baseline puts it there",
@@ -37,7 +36,7 @@ NOTES: dict[str, str] = {
 CONVENTIONS: dict[str, str] = {
     "score": "a score is speed over the median of its equals, or over its own past: of the figure that is furthest "
     "behind by what can be told from chance",
-    "equals": "equals are devices of one name, driver and library, in one folder",
+    "equals": "equals are devices of one name, driver and library, in one folder, measured for as long",
     "out": "out is who is behind by more than luck explains (one device of {devices} by mistake), and by {share}, or "
     "by so much that this cannot be ruled out",
     "spread": "a spread is robust, of devices about the median; that of few is drawn towards what is usual",

@@ -243,13 +243,12 @@ def _who(canvas: Canvas, shown: Shown, frame: Box, lang: str) -> None:
     lines = [*shown.out[:MOST_NAMED]]
     for place, one in enumerate(lines):
         y = frame.y1 - (place + 0.5) * step
-        worst = min([one.beside_peers or 1.0, *(loss.share for loss in one.losses)])
         cause = say(f"fleet.cause.{one.reasons[0].cause if one.reasons else 'unknown'}", lang)
         canvas.line([_LIST + 10], [y], ALARM, linestyle="none", marker="o", markersize=11)
         _level(canvas, str(place + 1), _LIST + 10, y, TextStyle(7.5, PAPER, "center", bold=True))
         _level(canvas, _cut(canvas, one.of, 10.5, 230), _LIST + 32, y, TextStyle(10.5))
         _level(canvas, _cut(canvas, cause, 10.5, 130), _LIST + 276, y, TextStyle(10.5, SOFT))
-        _level(canvas, per_cent(worst), canvas.width - _EDGE, y, TextStyle(10.5, ALARM, "right"))
+        _level(canvas, per_cent(one.worst), canvas.width - _EDGE, y, TextStyle(10.5, ALARM, "right"))
     rest = [] if lines else [say("fleet.plot.nobody", lang)]
     rest += [say("fleet.plot.more", lang, count=len(shown.out) - MOST_NAMED)] if len(shown.out) > MOST_NAMED else []
     rest += [say("fleet.plot.silent", lang, count=shown.silent)] if shown.silent else []
