@@ -15,9 +15,10 @@ DIGITS = 6
 
 
 def lighter(value: Any) -> Any:
-    """The same without samples and gates, numbers to six digits."""
+    """The same without samples and gates, numbers to six digits, sizes as they are."""
     if isinstance(value, dict):
-        return {key: lighter(one) for key, one in value.items() if key not in (*SAMPLES, "gates")}
+        kept = {key: one for key, one in value.items() if key not in (*SAMPLES, "gates")}
+        return {key: one if key == "bytes" else lighter(one) for key, one in kept.items()}
     if isinstance(value, list):
         return [lighter(one) for one in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

@@ -151,7 +151,8 @@ def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, t
         engine_named(engine)
     if now.machine.measured and plain:
         found, why = _stack(on, eager=engine == "eager")
-        return found, (*why, *((NO_COLLECTIVES,) if found and now.devices > 1 else ()))
+        unknown = found and now.devices > 1 and now.machine.latency_s() is None
+        return found, (*why, *((NO_COLLECTIVES,) if unknown else ()))
     if engine in PLAIN:
         return None, (f"{engine}: a plain stack is priced from a machine's own measurements; name one with --on",)
     there = other(now.machine) if now.machine.measured else now.machine

@@ -12,7 +12,7 @@ from rooflens.prediction.nearest import nearest
 from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.prediction.where import where
 from rooflens.records import record
-from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.place import mbu, mfu
 from rooflens.roofline.placement import conventions
 from rooflens.roofline.price import StepPrice, price_step
@@ -181,11 +181,21 @@ def _constants(deployment: Deployment, estimator: Estimator | None) -> Iterator[
     machine = deployment.machine
     maths = dict.fromkeys(math for o in deployment.operators("decode") for math in o.cost.flops)
     links = [machine.the_link()] if deployment.devices > 1 and machine.link else []
-    roofs = [machine.memory("read"), *(machine.compute(math) for math in maths), *machine.find("launch"), *links]
+    roofs = [machine.memory("read"), *(machine.compute(math) for math in maths), *_launches(deployment), *links]
     for ceiling in roofs:
         yield Constant(f"{ceiling.id}, {ceiling.unit}", ceiling.floor_value, ceiling.origin)
     if estimator is not None:
         yield from estimator.constants
+
+
+def _launches(deployment: Deployment) -> Iterator[Ceiling]:
+    """What launches cost, and what this step's collectives wait and reach: those of others say nothing here."""
+    machine = deployment.machine
+    talks = {operator.collective.name for operator in deployment.operators("decode") if operator.collective}
+    for ceiling in (*machine.find("launch"), *machine.find("link")):
+        operation, protocol, _ = (ceiling.access or "").partition("/")
+        if (protocol and operation in talks) or (ceiling.kind == "launch" and ceiling.access is None):
+            yield ceiling
 
 
 def _notes(
