@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooflens import api
+from rooflens import api, arrays
 from rooflens.api.deployed import deployment, estimator, kept, parted
 from rooflens.arrays import power, root
 from rooflens.prediction.memory import filled, memory
@@ -31,6 +31,19 @@ def test_powers_and_roots_of_arrays_are_those_of_their_numbers(bases, exponent):
     assert power(np.array(bases), exponent).tolist() == [power(base, exponent) for base in bases]
     assert power(exponent, np.array(bases) / 1e6).tolist() == [exponent ** (base / 1e6) for base in bases]
     assert root(np.array(bases)).tolist() == [math.sqrt(base) for base in bases]
+
+
+@pytest.mark.parametrize("agree", [False, True])
+def test_where_numpys_powers_are_others_each_is_taken_alone(agree: bool, monkeypatch: pytest.MonkeyPatch):
+    """As on processors whose vector units raise to powers: numpy's are a digit off, and noticed."""
+    real = np.power
+    monkeypatch.setattr(np, "power", real if agree else lambda a, b: np.nextafter(real(a, b), np.inf))
+    arrays._powers_agree.cache_clear()
+    try:
+        bases = [0.1 * i for i in range(1, 50)]
+        assert power(np.array(bases), 1 / 3).tolist() == [base ** (1 / 3) for base in bases]
+    finally:
+        arrays._powers_agree.cache_clear()
 
 
 def test_a_power_keeps_the_shape_of_both():

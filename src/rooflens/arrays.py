@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -83,18 +84,33 @@ def down(value: Number) -> Number:
 
 
 def power(base: Number, exponent: Number) -> Number:
-    """Base to the exponent; of arrays number by number, so that each has the digits that it has alone.
+    """Base to the exponent; of arrays, each with the digits that it has alone.
 
-    numpy's own power differs from Python's in the last digit on some processors.
+    numpy's own power differs from Python's in the last digit on some processors: there it is taken number by number.
     """
     if isinstance(base, _SCALARS) and isinstance(exponent, _SCALARS):
         found: float = base**exponent
         return found
     import numpy as np
 
+    return np.power(base, exponent) if _powers_agree() else _one_by_one(base, exponent)
+
+
+def _one_by_one(base: Number, exponent: Number) -> Number:
+    import numpy as np
+
     bases, exponents = np.broadcast_arrays(base, exponent)
     each = map(pow, bases.ravel().tolist(), exponents.ravel().tolist())
     return np.fromiter(each, np.float64, bases.size).reshape(bases.shape)
+
+
+@cache
+def _powers_agree() -> bool:
+    """Whether numpy's powers are Python's on this processor, tried on some thousand."""
+    import numpy as np
+
+    bases, exponents = np.geomspace(1e-8, 1e8, 1201), np.array([1 / 3, 0.7, 37.0, 1.0 / 7])[:, None]
+    return bool((np.power(bases, exponents) == _one_by_one(bases, exponents)).all())
 
 
 def root(value: Number) -> Number:
