@@ -134,3 +134,21 @@ def test_files_that_cannot_be_copied_stay_where_they_are(tmp_path, monkeypatch) 
     monkeypatch.setattr(memory, "SHARED", tmp_path / "nothing")
     with memory.as_they_are({"mine.json": str(SHIPPED)}) as copies:
         assert copies == {"mine.json": str(SHIPPED)}
+
+
+@pytest.mark.parametrize("lang", ["en", "es", "vi"])
+def test_what_is_not_modelled_and_what_an_estimate_rests_on_are_told_in_the_language(page, lang) -> None:
+    found = ask(page, model="deepseek-v3", machines=["h200-sxm-141gb"], tp=8, lang=lang).json()
+    assert found["predict"]["not_modelled"]
+    opening = say("predict.not_modelled", lang, text="")
+    assert sum(note.startswith(opening) for note in found["notes"]) == len(found["predict"]["not_modelled"])
+    names = [name for name, *_ in found["predicted"]["constants"]]
+    assert say("predict.constant.memory reach, cache", lang) in names
+    assert len(names) == len(found["predict"]["constants"])
+    assert {say("frame.origin.spec", lang)} <= {origin for *_, origin in found["predicted"]["constants"]}
+
+
+def test_a_claim_of_two_roofs_is_told_in_the_language(page) -> None:
+    asked = {"first": f"{H100}:fp8", "second": "a100-sxm4-80gb:bf16", "times": 6.0, "lang": "es"}
+    found = page.post("/api/claim", json=asked).json()
+    assert "fp8, denso frente a bf16, denso" in {row[0] for row in found["table"]["rows"]}

@@ -14,6 +14,7 @@ from rooflens.prediction.record import Prediction
 from rooflens.present.retold import retold
 from rooflens.present.roofs import Roof, Slope
 from rooflens.present.scene import Scene, Spot, compose
+from rooflens.present.words import say
 from rooflens.records import encode, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
@@ -118,6 +119,7 @@ def _notes(first: Answer, found: Prediction, others: list[Any], asked: State) ->
     verdict = () if found.verdict is None else found.verdict.sentences
     said = [*verdict, *first.placement.notes, *found.notes, *(f"{name} {text}" for name, text in _assumed(first))]
     told = [retold(note, asked.lang) for note in said]
+    told += [say("predict.not_modelled", asked.lang, text=retold(text, asked.lang)) for text in found.not_modelled]
     told += [f"{there.title}: {why}" for there, why in (one for one in others if isinstance(one, tuple))]
     return list(dict.fromkeys(told))
 

@@ -92,7 +92,10 @@ def _cases(found: Claim, lang: str) -> dict[str, Any]:
 
 def _case(case: Case, lang: str, *, held: bool) -> list[str]:
     bound = " / ".join(known(f"frame.bound.{b}", b, lang) for b in (case.bound or "").split(" / "))
-    name, formats = known(f"claim.operator.{case.name}", case.name, lang), retold(case.formats or "-", lang)
+    name, formats = (
+        known(f"claim.operator.{case.name}", _pair(case.name, lang), lang),
+        retold(case.formats or "-", lang),
+    )
     holds = say("table.yes" if held else "table.no", lang)
     gain = "-" if case.ratio is None else f"{case.ratio:.3g}×"
     if case.value is not None:
@@ -100,6 +103,14 @@ def _case(case: Case, lang: str, *, held: bool) -> list[str]:
             show(case.value, case.unit) if case.unit in PLAIN_UNITS else f"{case.value:.4g} {case.unit or ''}".strip()
         )
     return [name, f"{case.batch:g}" if case.batch else "-", formats, gain, bound, holds]
+
+
+def _pair(text: str, lang: str) -> str:
+    """ "fp8, dense against bf16, dense": each of the two is a sentence of its own."""
+    one, against, other = text.partition(" against ")
+    if not against or retold(text, lang) != text:
+        return retold(text, lang)
+    return say("retold.claim_against", lang, dtype=retold(one, lang), math=retold(other, lang))
 
 
 def at_batch_one(asked: State) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rooflens.prediction.bound import bind
 from rooflens.prediction.deployment import Deployment, bound
 from rooflens.prediction.memory import Memory
 from rooflens.prediction.predicting import Estimator
-from rooflens.prediction.record import Prediction, Times
+from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.prediction.served import Served
 from rooflens.present.curves import knee
 from rooflens.present.retold import retold
@@ -35,9 +35,14 @@ def panel(found: Prediction, lang: str) -> dict[str, Any]:
         "times": {name: _times(getattr(found, f"{name}_s"), lang) for name in ("tpot", "ttft")},
         "where": _where(found, lang),
         "memory": None if found.memory is None else _memory(found.memory, lang),
-        "constants": [[c.name, f"{c.value:.6g}", retold(c.origin, lang)] for c in found.constants],
-        "not_modelled": list(found.not_modelled),
+        "constants": [_constant(constant, lang) for constant in found.constants],
     }
+
+
+def _constant(of: Constant, lang: str) -> list[str]:
+    """A name, a value and where it comes from, as `predict` says them."""
+    origin = known(f"frame.origin.{of.origin}", retold(of.origin, lang), lang)
+    return [known(f"predict.constant.{of.name}", of.name, lang), f"{of.value:.6g}", origin]
 
 
 def _machines(found: Prediction) -> str:
