@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from rooflens.errors import RooflensError
+from rooflens.lab.asked import asked
 from rooflens.measure import alone as locks
 from rooflens.measure.alone import Holder, alone
+from rooflens.measure.node import Heard
+from rooflens.readers.nodes.topo import PEERS_ALONE
+from rooflens.roofline.merged import merged
 
 HOLD = """
 import sys, time
@@ -169,3 +173,16 @@ def test_tasks_of_one_node_started_at_once_measure_it_once_into_one_file(tmp_pat
     assert log == ["begin", "end"] * count  # never two at once
     assert sum("nothing is measured again" in err for _, err in told) == 3 - count
     assert not file or json.loads((tmp_path / file).read_text(encoding="utf-8"))["schema"] == "rooflens/profile/1"
+
+
+def test_what_is_asked_anyway_is_no_advice(monkeypatch):
+    """topo -p2p read alone says: add topo -m. Here that is another answer of the same node."""
+    matrix = "\tGPU0\tGPU1\nGPU0\t X \t{0}\nGPU1\t{0}\t X \n"
+    texts = {"nvidia-smi topo -m": matrix.format("NV18"), "nvidia-smi topo -p2p r": matrix.format("OK")}
+    heard = tuple(Heard(command, text) for command, text in texts.items())
+    monkeypatch.setattr("rooflens.lab.asked.ask", lambda: heard)
+    told = asked()
+    assert merged(told.nodes).warnings == ()
+    assert merged(told.nodes).link(0, 1).peers == "OK"
+    monkeypatch.setattr("rooflens.lab.asked.ask", lambda: heard[1:])
+    assert merged(asked().nodes).warnings == (PEERS_ALONE,)

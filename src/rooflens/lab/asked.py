@@ -5,10 +5,13 @@ from __future__ import annotations
 from rooflens.errors import RooflensError
 from rooflens.measure.node import Heard, ask
 from rooflens.readers.nodes import from_text
+from rooflens.readers.nodes.topo import PEERS_ALONE
 from rooflens.records import record, replace
 from rooflens.roofline.merged import merged
 from rooflens.roofline.node import Node
 from rooflens.roofline.profile import Profile
+
+LINKS = "nvidia-smi topo -m"
 
 
 @record
@@ -30,7 +33,13 @@ def asked() -> Asked:
         except RooflensError:
             if not one.missing and (one.why or one.text.strip()):  # one device alone has no links to tell of
                 failed.append(f"{one.command}: {one.why or 'it printed nothing that is known here'}")
-    return Asked(heard, tuple(found), tuple(failed))
+    linked = any(LINKS in node.held for node in found)
+    return Asked(heard, tuple(_without_moot(node) if linked else node for node in found), tuple(failed))
+
+
+def _without_moot(node: Node) -> Node:
+    """Without the advice to ask for what was asked too."""
+    return replace(node, warnings=tuple(said for said in node.warnings if said != PEERS_ALONE))
 
 
 def with_node(profile: Profile) -> Profile:

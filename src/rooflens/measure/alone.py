@@ -78,6 +78,9 @@ def _taken(wait_s: float, waiting: Callable[[Holder], None], name: str) -> tuple
                 f"{holder} is measuring this machine, and two at once would spoil both; wait for its end "
                 "(--wait-s SECONDS), or stop it"
             )
+        if before is None and holder.pid is None:  # who has just taken it may not have signed yet
+            time.sleep(AGAIN_S)
+            holder = _holder_of(path)
         if before is None:
             waiting(holder)
         before = holder
@@ -130,6 +133,16 @@ def _sign(handle: int | None) -> None:
     with suppress(OSError):
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(said).encode(errors="replace"), 0)
+
+
+def _holder_of(path: Path) -> Holder:
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            return _holder(handle)
+        finally:
+            os.close(handle)
+    return Holder()
 
 
 def _holder(handle: int) -> Holder:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from rooflens.errors import RooflensError, Unknown
 from rooflens.fleet.landing import Landing
 from rooflens.fleet.measuring.cluster import NO_WORK, Place, connected, places
+from rooflens.fleet.measuring.deaths import first_line
 from rooflens.fleet.measuring.record import Asking, Gathered, Outcome
 from rooflens.fleet.measuring.together import Round
 from rooflens.roofline.absent import Absent, State
@@ -26,14 +27,24 @@ def fleet_measure(address: str, landing: Landing, asking: Asking, told: Told = l
     told: each outcome as it comes, with how many there are and how many there will be.
     Raises RooflensError when there is no such cluster, no node in it that works, or another one fills the same folder.
     """
-    began_s, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     with landing.alone(), connected(address, asking) as ray:
-        everybody = places(ray)
-        wanted, left_out = _wanted(everybody, asking)
-        driver = Driver(ray, landing, asking, started, len(wanted), told)
-        driver.run(wanted)
-        if not asking.nodes:
-            driver.remember({place.name for place in everybody})
+        try:
+            return _gathered(ray, landing, asking, told)
+        except (ray.exceptions.RayError, ConnectionError) as error:
+            raise RooflensError(
+                f"the Ray cluster at {address} went away: {first_line(str(error))}; what has landed stays, and the "
+                "same line goes on from it"
+            ) from None
+
+
+def _gathered(ray: Any, landing: Landing, asking: Asking, told: Told) -> Gathered:
+    began_s, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+    everybody = places(ray)
+    wanted, left_out = _wanted(everybody, asking)
+    driver = Driver(ray, landing, asking, started, len(wanted), told)
+    driver.run(wanted)
+    if not asking.nodes:
+        driver.remember({place.name for place in everybody})
     ordered = tuple(driver.found[node] for node in sorted(driver.found))
     duration_s = time.monotonic() - began_s
     return Gathered(str(landing.folder), started, duration_s, ordered, driver.began_within_s, left_out)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rooflens.records import record
 from rooflens.roofline.node import Gpu, Kind, Link, Nic, Node
 
+PEERS_ALONE = "this is topo -p2p, which says what peers may do and not how they are linked: add topo -m"
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _GPU = re.compile(r"GPU(\d{1,3})")
 _ANY = r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|OK|CNS|GNS|TNS|NS|DR|U|\?"
@@ -52,7 +53,7 @@ def matrices(text: str) -> Node | None:
     whole = paths[0] if paths else peers[0]
     held = (*(("nvidia-smi topo -m",) if paths else ()), *(("nvidia-smi topo -p2p",) if peers else ()))
     if peers and not paths:
-        said.append("this is topo -p2p, which says what peers may do and not how they are linked: add topo -m")
+        said.append(PEERS_ALONE)
     return Node(
         tuple(_gpus(whole)),
         tuple(_links(paths[0] if paths else None, peers[0] if peers else None)),
