@@ -238,6 +238,13 @@ def test_a_baseline_that_is_none_is_an_error(planted, tmp_path: Path) -> None:
         fleet(planted[0], baseline=tmp_path / "b.json")
 
 
+def test_a_ceiling_in_a_strange_unit_is_refused() -> None:
+    profile = node_profile("n", devices=1)
+    odd = replace(profile.ceilings[0], unit="furlongs")
+    with pytest.raises(BadFile, match="is in 'furlongs', and a launch ceiling is in s"):
+        measured("n", replace(profile, ceilings=(odd,)))
+
+
 def test_a_device_without_a_figure_that_its_equals_have_is_noted() -> None:
     names = node_names(6)
     files = [measured(n, node_profile(n, 0, devices=1)) for n in names]

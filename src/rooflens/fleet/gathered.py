@@ -20,7 +20,7 @@ from rooflens.peers.sentences import NOTES
 from rooflens.records import decode, field, record, replace
 from rooflens.roofline.absent import SCHEMA as ABSENT
 from rooflens.roofline.absent import Absent
-from rooflens.roofline.ceilings import Ceiling
+from rooflens.roofline.ceilings import UNITS, Ceiling
 from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.node import Gpu, Node
 from rooflens.roofline.profile import METHOD, SCHEMA, Profile
@@ -118,7 +118,7 @@ def _slim(data: Any) -> Any:
 
 
 def measured(node: str, profile: Profile) -> NodeFile:
-    """A node's figures and what its tools say."""
+    """A node's figures and what its tools say. Raises BadFile for a ceiling in another unit than its kind has."""
     if profile.method != METHOD:
         why = f"it was measured by method {profile.method} and this rooflens compares method {METHOD}; measure it again"
         return NodeFile(node, "other method", why, started=profile.started)
@@ -194,6 +194,8 @@ def _own_kind(ceiling: Ceiling) -> bool:
 def _own(c: Ceiling, of: str, node: str, key: str) -> Figure | None:
     if c.origin != "measured" or c.kind == "power" or c.value <= 0:
         return None
+    if c.unit != UNITS[c.kind]:
+        raise BadFile(node, [f"{c.id} is in {c.unit[:20]!r}, and a {c.kind} ceiling is in {UNITS[c.kind]}"])
     samples = c.samples[-window(c.samples) :] if c.mode == "sustained" else c.samples
     return Figure(c.id, of, node, key, c.value, c.unit, "device", samples, c.trusted, c.why_not, c.clock_hz, c.power_w,
                   c.throttle)  # fmt: skip
