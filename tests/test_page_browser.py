@@ -122,6 +122,16 @@ def test_nothing_moves_where_much_is_asked(visit, size) -> None:
     assert page.evaluate(SHIFT) < 0.1  # what the web calls good
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_what_does_not_fit_is_said_first_and_where_batching_is_called_free(visit, size) -> None:
+    page = settled(visit("#model=llama-3.1-405b&on=h100-sxm5-80gb&batch=64&lang=vi", size=size))
+    assert page.evaluate(SHIFT) < 0.1
+    assert page.inner_text("#memory_said").startswith("không vừa")
+    assert "alarm" in page.get_attribute("#memory_said", "class")
+    assert all("bộ nhớ cho phép 0" in page.inner_text(place) for place in ("#free", "#free_said"))
+    assert page.locator("#batching .roomless").count() == 1
+
+
 def test_points_slide_as_the_batch_is_dragged(visit) -> None:
     page = visit()
     place = "document.querySelector('.spot').style.transform"

@@ -110,16 +110,29 @@ def _memory(held: Memory, lang: str) -> dict[str, Any]:
 
 
 def batching(asked: State) -> dict[str, Any]:
-    """Tokens/s over the batch, at the floor and expected, and up to where batching is nearly free."""
+    """Tokens/s over the batch, at the floor and expected, up to where batching is nearly free, and what memory allows.
+
+    room: left out where the memory of the machine is not known.
+    """
     floor, expected, room = _curve(replace(asked, batch=1, lang="en", phase="decode", machines=asked.machines[:1]))
     at = knee(BATCHES, expected or floor)
     free = None if at is None else BATCHES[at]
-    beyond, batch = "_beyond" if free is None else "", BATCHES[-1] if free is None else free
-    text, short = say(f"page.free{beyond}", asked.lang, batch=batch), say("page.free_short", asked.lang, batch=batch)
-    if room is not None and room < batch:  # what is nearly free may yet have no room
-        text, short = (f"{said}; {say('page.free_room', asked.lang, batch=room)}" for said in (text, short))
+    text, short = _free(free, room, asked.lang)
     found = {"batches": list(BATCHES), "floor": floor, "expected": expected, "free": free, "text": text, "short": short}
     return found if room is None else {**found, "room": room}
+
+
+def _free(free: int | None, room: int | None, lang: str) -> tuple[str, str]:
+    """Up to where batching is nearly free, in full and in short. What is nearly free may yet have no room: said too."""
+    most = BATCHES[-1]
+    if free is None:
+        said = say("page.free_beyond", lang, batch=most), say("page.free_short", lang, batch=f"{most}+")
+    else:
+        said = say("page.free", lang, batch=free), say("page.free_short", lang, batch=free)
+    if room is None or room >= (free or most):
+        return said
+    limit = say("page.free_room", lang, batch=room)
+    return f"{said[0]}; {limit}", f"{said[1]}; {limit}"
 
 
 @lru_cache(256)

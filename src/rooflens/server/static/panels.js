@@ -15,7 +15,8 @@ export function showPrediction(found, words) {
   put(by("where_said"), ...legend(found.where));
   bar(by("memory"), found.memory?.parts ?? [], found.memory?.usable ?? 1);
   const held = found.memory?.parts.map((part) => `${part.name} ${part.text}`).join(", ");
-  by("memory_said").textContent = found.memory ? `${held}. ${found.memory.text}` : words("memory_unknown");
+  by("memory_said").textContent = found.memory ? `${found.memory.text}. ${held}` : words("memory_unknown");
+  by("memory_said").classList.toggle("alarm", found.memory?.fits === false);
   put(by("constants"), table([], found.constants));
 }
 
