@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -152,3 +156,20 @@ def test_a_claim_of_two_roofs_is_told_in_the_language(page) -> None:
     asked = {"first": f"{H100}:fp8", "second": "a100-sxm4-80gb:bf16", "times": 6.0, "lang": "es"}
     found = page.post("/api/claim", json=asked).json()
     assert "fp8, denso frente a bf16, denso" in {row[0] for row in found["table"]["rows"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_ended_leaves_no_copies(tmp_path, end) -> None:
+    name = f"mine-{tmp_path.name}.json"
+    (tmp_path / name).write_bytes(SHIPPED.read_bytes())
+    command = [sys.executable, "-m", "rooflens", "serve", "--on", name, "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as served:
+        said = "".join(iter(served.stdout.readline, "}\n")) + "}"
+        with urllib.request.urlopen(f"{json.loads(said)['url']}start", timeout=60) as reply:
+            assert json.load(reply)["given"] == [name]
+        assert len(list(memory.SHARED.glob(f"rooflens-*/0/{name}"))) == 1
+        served.send_signal(end)
+        served.wait(60)
+        assert served.stderr.read() == ""
+    assert list(memory.SHARED.glob(f"rooflens-*/0/{name}")) == []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 from functools import partial
+from typing import NoReturn
 
 from rooflens.errors import RooflensError
 from rooflens.records import replace
@@ -71,6 +73,7 @@ def listen(first: State, given: Given, made: socket.socket, names: frozenset[str
 
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of children that ended before they were killed
     many, few = processes()
+    signal.signal(signal.SIGTERM, _ended)  # uvicorn sends it again when it is done, and copies would be left behind
     who = partial(Processes, many, QUICK_S), partial(Processes, few, LEVERS_S, nice=NICE)
     with memory.as_they_are(given) as copies:
         page = app(moved(first, given, copies), copies, LOOPBACK | names, *who)
@@ -78,6 +81,10 @@ def listen(first: State, given: Given, made: socket.socket, names: frozenset[str
             page, backlog=BACKLOG, log_level="error", access_log=False, server_header=False, http=Connection, ws="none"
         )
         uvicorn.Server(config).run(sockets=[made])
+
+
+def _ended(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def moved(first: State, given: Given, copies: Given) -> State:
