@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from pathlib import Path
 
 import pytest
 from observed_files import TRACE
+
+from rooflens.cli import _run
+from rooflens.units import parse
 
 pytestmark = pytest.mark.slow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -365,6 +369,9 @@ def test_files_are_dropped_read_and_placed(visit, tmp_path) -> None:
     page.wait_for_selector(".files:not([hidden])")
     assert "kernels against the roofs" in page.inner_text("#files_title")
     assert page.locator(".spot.foreign").count() > 0
+    page.click("#put_away")
+    assert page.locator(".spot.foreign").count() == 0
+    assert not page.is_visible(".files")
     (tmp_path / "tiny.json").write_text(json.dumps(CONFIG))
     page.set_input_files("#file", tmp_path / "tiny.json")
     until(page, "document.getElementById('model').value === 'tiny'")
@@ -515,6 +522,47 @@ def test_a_claim_that_is_judged_takes_no_other_sentence_away(visit) -> None:
     page.fill("#context", "4096")
     page.press("#context", "Enter")
     until(page, "document.getElementById('error').textContent === ''")
+
+
+def is_said_by(text, exact, unit=""):
+    """Whether a text is this number, rounded at its last digit."""
+    number, *shown = text.removesuffix("×").split()
+    last = 10.0 ** -len(number.partition(".")[2]) if "e" not in number else 0.0
+    scale = parse(f"1 {shown[0]}", unit) if unit else 1.0
+    return abs(float(number) * scale - exact) <= 0.5001 * last * scale
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        f"{LLAMA}&batch=16&weights=fp8&lang=es",
+        "#model=mixtral-8x7b&on=measured%3Ah200-sxm-141gb&batch=48&tp=2&engine=vllm&lang=vi",
+        "#model=llama-3.1-70b&on=b200-sxm-180gb&on=l4&batch=100&context=3000&tokens=3&acceptance=0.6&lang=en",
+    ],
+)
+def test_every_digit_that_is_seen_is_the_command_lines(visit, fragment, capsys) -> None:
+    page = settled(visit(fragment))
+    answers = []
+    for at in range(3):
+        line = page.inner_text(f"#commands code >> nth={at}")
+        assert _run([*shlex.split(line)[1:], "--json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    place, predict, advise = answers
+    for name in ("tpot", "ttft"):
+        for kind in ("floor", "estimate"):
+            assert is_said_by(page.inner_text(f"#{name}_{kind}"), predict[f"{name}_s"][kind], "s")
+    figures = page.locator("#figures dd").all_inner_texts()
+    for at, key in enumerate(
+        ("tokens_per_s_per_user", "tokens_per_s", "tokens_per_s_per_device", "tokens_per_s_ceiling")
+    ):
+        assert is_said_by(figures[at], predict[key])
+    assert figures[-1] == str(predict["batch_memory_allows"])
+    floors = page.locator("#operators tbody tr td:last-child").all_inner_texts()
+    assert len(floors) == len(place["operators"])
+    assert all(is_said_by(text, row["floor_s"], "s") for text, row in zip(floors, place["operators"], strict=True))
+    gains = page.locator("#levers tbody tr td:nth-child(4)").all_inner_texts()
+    tried = [lever for lever in advise["levers"] if "why_not" not in lever]
+    assert all(is_said_by(text, one["gain_estimate"]) for text, one in zip(gains, tried, strict=True))
 
 
 def lie_apart(one, other):

@@ -7,6 +7,7 @@ import { showClaim, showFile } from "./panels.js";
 export function asides(change) {
   by("claim").addEventListener("submit", (event) => { event.preventDefault(); judge(); });
   by("file").addEventListener("change", (event) => { if (event.target.files[0]) dropped(event.target.files[0], change); event.target.value = ""; });
+  by("put_away").addEventListener("click", putAway);
   for (const name of ["dragover", "dragleave", "drop"]) document.addEventListener(name, (event) => dropping(event, change));
 }
 
@@ -31,6 +32,14 @@ function dropping(event, change) {
   event.preventDefault();
   document.body.classList.toggle("over", event.type === "dragover");
   if (event.type === "drop" && event.dataTransfer.files[0]) dropped(event.dataTransfer.files[0], change);
+}
+
+// A file leaves the page as it came: its table and its crosses.
+function putAway() {
+  document.querySelector(".files").hidden = true;
+  page.plot.foreign = [];
+  page.plot.draw();
+  by("file").focus();
 }
 
 async function dropped(file, change) {
