@@ -6,6 +6,7 @@ import functools
 import json
 import sys
 import time
+import types
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from rooflens.lab.linked import behind, joined, odd, promised, with_links
 from rooflens.lab.run import roofline_of
 from rooflens.measure.backend import Cannot
 from rooflens.measure.backends import cuda
-from rooflens.measure.backends.cuda_nccl import INSTALL
+from rooflens.measure.backends.cuda_nccl import INSTALL, NcclMember
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
 from rooflens.measure.backends.fake_group import FakeGroup, FakeLinks
 from rooflens.measure.backends.parts import PERIOD, patterns, result_bytes, value
@@ -370,6 +371,15 @@ def test_without_torch_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(Cannot, match=r"torch is not installed; pip install 'rooflens\[torch\]'"):
         TorchMember(0, 2)
+
+
+def test_without_nccl_one_sentence_says_what_to_install(monkeypatch):
+    cupy = types.ModuleType("cupy.cuda")
+    cupy.nccl = types.SimpleNamespace(available=False)  # as CuPy has it where libnccl.so.2 is missing
+    monkeypatch.setitem(sys.modules, "cupy", types.ModuleType("cupy"))
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cupy)
+    with pytest.raises(Cannot, match="NCCL is not installed or does not load; pip install nvidia-nccl-cu13"):
+        NcclMember(0, 2)
 
 
 def test_a_point_without_bytes_or_devices_is_no_measurement():

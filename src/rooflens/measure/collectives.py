@@ -21,7 +21,7 @@ from rooflens.roofline.profile import Gate
 from rooflens.units import show_binary
 
 SMALLEST, LARGEST = 1 << 10, 1 << 30
-PART = 16  # bytes: parts of a message are whole multiples of this
+PART = 32  # bytes: parts of a message are whole multiples of this, eight numbers of four bytes
 CHAIN, CHAIN_BYTES = 20, 1 << 28  # operations of one sample: so many, or so many bytes of them
 POINT_S, QUICK_POINT_S = 0.15, 0.05
 MOST_HANGS = 3

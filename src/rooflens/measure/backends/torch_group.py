@@ -21,6 +21,7 @@ from rooflens.roofline.collective import Launcher, Operation
 
 INSTALL = "pip install 'rooflens[torch]'"
 FOUND_S = 60.0
+BACKENDS = {"cpu": "gloo", "cuda": "nccl", "xpu": "xccl"}  # RCCL answers to the name of NCCL
 DTYPE, BYTES = "fp32", 4  # gloo adds no bf16 everywhere
 
 
@@ -33,7 +34,11 @@ class TorchMember:
             from torch import distributed
         except ImportError:
             raise Cannot(f"collectives skipped: torch is not installed; {INSTALL}") from None
-        if not distributed.is_available() or (kind == "cpu" and not distributed.is_gloo_available()):
+        if (
+            kind not in BACKENDS
+            or not distributed.is_available()
+            or (kind == "cpu" and not distributed.is_gloo_available())
+        ):
             raise Cannot("collectives skipped: this torch was built without torch.distributed")
         self._torch, self._all = torch, distributed
         self._rank, self._devices, self._kind = rank, devices, kind
@@ -50,7 +55,7 @@ class TorchMember:
     def join(self, ticket: Any) -> Joined:
         """Meet the others at the first one's port."""
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-        backend = "gloo" if self._kind == "cpu" else "nccl"
+        backend = BACKENDS[self._kind]
         if self._kind != "cpu":
             getattr(self._torch, self._kind).set_device(self._place)
         self._all.init_process_group(
