@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 from rooflens.errors import RooflensError
@@ -67,6 +68,8 @@ def alone(
 def _taken(wait_s: float, waiting: Callable[[Holder], None], name: str) -> tuple[int | None, Holder | None]:
     """The open file whose lock is ours, and who held it before."""
     end, before = time.monotonic() + wait_s, None
+    if find_spec("fcntl") is None:  # Windows
+        return None, None
     while True:
         path, handle = _opened(name)
         if path is None or handle is None or _locked(handle, path):
@@ -109,10 +112,8 @@ def _opened(name: str) -> tuple[Path | None, int | None]:
 
 def _locked(handle: int, path: Path) -> bool:
     """Whether the lock is ours now, of the file that others find by that name too."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return True
+    import fcntl
+
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
