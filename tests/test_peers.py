@@ -245,6 +245,20 @@ def test_another_driver_begins_a_new_past() -> None:
     assert set(after.kinds) == {KEY.text, other.text}
 
 
+def test_beside_equals_with_a_long_slow_tail_only_the_whole_loss_is_named() -> None:
+    """Of 400 devices 20 lost 4 %: named beside a few, and their own kind of device where there are so many."""
+    few = many = fleet(400, ids=1)
+    for place in range(20):
+        many = slowed(many, f"node{place:03d}", 0.96)
+        few = slowed(few, f"node{place:03d}", 0.96) if place < 4 else few
+    assert len(out(few)) == 4
+    found = judge(slowed(many, "node200", 0.9))
+    named = [one for one in found.standings if one.state == "out"]
+    assert "node200" in {one.of for one in named}
+    assert all(one.beside_peers and one.beside_peers < 1 - RULES.least for one in named)
+    assert any("a long slow tail: only larger losses are named" in note for note in found.notes)
+
+
 def test_figures_that_were_refused_do_not_say_what_is_usual() -> None:
     figures = fleet(9)
     for place in range(4):

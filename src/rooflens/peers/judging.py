@@ -3,8 +3,8 @@
 A figure puts a device out when it is both large and sure. Sure: luck alone would name at most `false_alarms` of all
 devices, however many figures each has: every test of a node has an equal part of what its devices may spend
 (Bonferroni). Large: a loss of `least` cannot be ruled out, but in one case of `missed`; so a device that lost exactly
-`least`, and was a little faster than others before, is found. Against a stored baseline the plain rule holds: `least`
-below it.
+`least`, and was a little faster than others before, is found. Against a stored baseline the plain rule holds, `least`
+below it; and beside equals of whom many lie just short of that.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ from rooflens.units import percent
 
 FEWEST = 3  # of two, either may be the one that is wrong
 _MANY = 0.1
+_TAIL_FROM = 3.0  # spreads below the median, where one of a thousand normal devices is
+_TAIL_DEVICES, _TAIL_SHARE = 10, 0.01
 WRONG = "wrong result"
 
 
 @record
 class Test:
-    """One figure against one reference, as logarithms of speed. error: of the difference; freedom: of the error."""
+    """One figure against one reference, as logarithms of speed. error: of the difference; freedom: of the error.
+
+    plain: a loss that matters must show in full; what a device may have been faster before is not counted.
+    """
 
     figure: Figure
     against: Against
@@ -37,17 +42,24 @@ class Test:
     error: float
     freedom: float
     reference: float
+    plain: bool = False
 
 
 @record
 class _Class:
-    """Figures that are equal but for whose they are, their middle, and what each is known to have been."""
+    """Figures that are equal but for whose they are, and their middle. tail: so many lie below it, short of `least`."""
 
     figures: tuple[Figure, ...]
     speeds: tuple[float, ...]
     noises: tuple[float | None, ...]
     middle: Middle
     refused: int
+    tail: int
+
+    @property
+    def long_tail(self) -> bool:
+        """Whether more lie there than faults and luck explain: such devices differ by other laws than most do."""
+        return self.tail > max(_TAIL_DEVICES, _TAIL_SHARE * len(self.figures))
 
 
 def judge(figures: Sequence[Figure], rules: Rules | None = None, baseline: Baseline | None = None) -> Judged:
@@ -59,7 +71,13 @@ def judge(figures: Sequence[Figure], rules: Rules | None = None, baseline: Basel
     chances = _chances(figures, tests, rules)
     spreads = tuple(_spread(one, known, chances, rules) for one in classes)
     standings = _standings(figures, tests, chances, rules)
-    notes = (*_few(classes), *_majority(classes, chances, rules), *_moved(spreads, rules), *_refused(spreads))
+    notes = (
+        *_few(classes),
+        *_majority(classes, chances, rules),
+        *_moved(spreads, rules),
+        *_refused(spreads),
+        *_tails(classes, rules),
+    )
     return Judged(standings, spreads, tuple(dict.fromkeys(notes)))
 
 
@@ -76,20 +94,24 @@ def _class(figures: tuple[Figure, ...], rules: Rules) -> _Class:
     trusted = [place for place, figure in enumerate(figures) if figure.trusted]
     speaking = trusted if 2 * len(trusted) >= len(figures) else range(len(figures))
     known = [own for place in speaking if (own := noises[place]) is not None]
-    return _Class(figures, speeds, noises, middle([speeds[place] for place in speaking], known, rules),
-                  len(figures) - len(trusted))  # fmt: skip
+    about, least = middle([speeds[place] for place in speaking], known, rules), -math.log1p(-rules.least)
+    tail = sum(_TAIL_FROM * about.spread <= about.centre - speeds[place] < least for place in speaking)
+    return _Class(figures, speeds, noises, about, len(figures) - len(trusted), tail)
 
 
 def _tests(one: _Class, known: Baseline, own: Mapping[str, Mapping[str, float]], rules: Rules) -> Iterator[Test]:
     """All of one class. own: what each was before, by id."""
     first, about = one.figures[0], one.middle
-    references: list[tuple[Against, Middle]] = [("peers", about)] if about.count >= FEWEST else []
+    references: list[tuple[Against, Middle, bool]] = []
+    if about.count >= FEWEST:
+        references.append(("peers", about, one.long_tail))
     if usual := known.usual(first.key, first.id):
-        references.append(("baseline", stored(_log(usual.median, usual.unit), usual.spread, usual.count, about, rules)))
-    for against, reference in references:
+        before = stored(_log(usual.median, usual.unit), usual.spread, usual.count, about, rules)
+        references.append(("baseline", before, True))
+    for against, reference, plain in references:
         for figure, at, noisy in zip(one.figures, one.speeds, one.noises, strict=True):
             yield Test(figure, against, reference.centre - at, reference.error(noisy), reference.freedom,
-                       reference.centre)  # fmt: skip
+                       reference.centre, plain)  # fmt: skip
     yield from _itself(one, own, rules)
 
 
@@ -117,7 +139,7 @@ def _chances(figures: Sequence[Figure], tests: Sequence[Test], rules: Rules) -> 
 
 def _state(test: Test, chance: float, rules: Rules) -> State:
     matters, least = -math.log1p(-rules.least), -math.log1p(-rules.least)
-    if test.against != "baseline":
+    if not test.plain:
         matters -= quantile(rules.missed, test.freedom) * test.error
     if test.lost >= quantile(chance, test.freedom) * test.error:
         return "out" if test.lost >= matters else "behind"
@@ -201,7 +223,8 @@ def _visible(one: _Class, chances: Mapping[str, float], rules: Rules) -> tuple[f
     error, freedom = one.middle.error(None), one.middle.freedom
     chance = median(chances[figure.node] for figure in one.figures)
     missed = quantile(rules.missed, freedom) * error
-    seen = max(quantile(chance, freedom) * error, -math.log1p(-rules.least) - missed)
+    large = -math.log1p(-rules.least) - (0.0 if one.long_tail else missed)
+    seen = max(quantile(chance, freedom) * error, large)
     return -math.expm1(-seen), -math.expm1(-seen - missed)
 
 
@@ -247,6 +270,14 @@ def _refused(spreads: Sequence[Spread]) -> Iterator[str]:
     for key, own in by_key.items():
         worst = max(own, key=lambda one: one.refused / one.count)
         yield NOTES["refused"].format(key=key, id=worst.id, count=worst.refused, all=worst.count, more=len(own) - 1)
+
+
+def _tails(classes: Sequence[_Class], rules: Rules) -> Iterator[str]:
+    for one in classes:
+        if one.long_tail and one.figures[0].whose == "device":
+            yield NOTES["tail"].format(
+                id=one.figures[0].id, count=one.tail, all=len(one.figures), share=percent(rules.least)
+            )
 
 
 def _log(value: float, unit: str) -> float:

@@ -21,6 +21,8 @@ NOTES: dict[str, str] = {
     "few": "{key}: {count} are too few to tell by its equals which is slow, {least} are enough",
     "majority": "{id}: {count} of {all} are at least {share} faster than the median, so most may be slow; a baseline "
     "tells",
+    "tail": "{id}: {count} of {all} lie far below the median and less than {share}, a long slow tail: only larger "
+    "losses are named",
     "below": "{id}: today's median is {share} below the baseline: most of them are slow, or all have changed",
     "above": "{id}: today's median is {share} above the baseline: it was made of slow ones, or all have changed",
     "refused": "{key}: of {id} {count} of {all} figures are not trusted, and so of {more} more ceilings",

@@ -31,6 +31,7 @@ ES: dict[str, str] = _keyed(
     {
         "few": "{key}: {count} son muy pocos para saber por sus iguales cuál es lento, {least} bastan",
         "majority": "{id}: {count} de {all} son al menos un {share} más rápidos que la mediana, así que la mayoría puede ser lenta; una referencia guardada lo dice",
+        "tail": "{id}: {count} de {all} están muy por debajo de la mediana y menos de un {share}, una larga cola lenta: solo se nombran pérdidas mayores",
         "below": "{id}: la mediana de hoy está un {share} por debajo de la referencia: la mayoría es lenta, o todos han cambiado",
         "above": "{id}: la mediana de hoy está un {share} por encima de la referencia: se hizo con lentos, o todos han cambiado",
         "refused": "{key}: de {id} {count} de {all} cifras no son fiables, y así de {more} techos más",
@@ -71,6 +72,7 @@ VI: dict[str, str] = _keyed(
     {
         "few": "{key}: {count} là quá ít để biết qua máy cùng loại máy nào chậm, {least} là đủ",
         "majority": "{id}: {count} trên {all} nhanh hơn trung vị ít nhất {share}, nên có thể phần lớn đang chậm; một mốc đã lưu sẽ cho biết",
+        "tail": "{id}: {count} trên {all} thấp hơn trung vị nhiều nhưng chưa tới {share}, một đuôi chậm dài: chỉ mức hụt lớn hơn mới được nêu",
         "below": "{id}: trung vị hôm nay thấp hơn mốc đã lưu {share}: phần lớn đang chậm, hoặc tất cả đã thay đổi",
         "above": "{id}: trung vị hôm nay cao hơn mốc đã lưu {share}: mốc được lập từ máy chậm, hoặc tất cả đã thay đổi",
         "refused": "{key}: của {id} {count} trên {all} số đo không đáng tin, và {more} trần khác cũng vậy",
