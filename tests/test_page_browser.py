@@ -590,6 +590,17 @@ def test_no_name_in_the_plot_lies_on_another(visit, size, fragment) -> None:
     assert page.locator("#roofs label").count() >= page.locator(".plot line.roof").count()
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_what_a_point_says_lies_over_nothing_beside_the_plot(visit, size) -> None:
+    page = visit(f"{TWO}&lang=vi", size=size)
+    for at in range(page.locator(".spot").count()):
+        page.focus(f".spot >> nth={at}")
+        tip, plot = page.locator(".tip").bounding_box(), page.locator(".plot").bounding_box()
+        for begin, long in (("x", "width"), ("y", "height")):
+            assert tip[begin] >= plot[begin] - 1
+            assert tip[begin] + tip[long] <= plot[begin] + plot[long] + 1
+
+
 def test_a_line_says_its_name_when_it_is_pointed_at(visit) -> None:
     page = visit(FOUR, size=PHONE)
     page.locator(".plot line.hit >> nth=-1").dispatch_event("pointerenter", {"clientX": 100, "clientY": 100})

@@ -33,7 +33,7 @@ export class Hint {
     this.tip.querySelector("a")?.focus();
   }
 
-  // Beside (x, y), where it hides nothing of the plot's frame if there is room.
+  // Beside (x, y) where there is room, else at the far end of the plot: it lies over nothing that is beside the plot.
   show([x, y], label, title, row = [], sources = {}) {
     clearTimeout(this.leaving);
     const pairs = row.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, ...sourced(value, sources))]);
@@ -44,7 +44,7 @@ export class Hint {
     const level = Math.max(0, Math.min(y - h / 2, height - h));
     const across = Math.max(0, Math.min(x - w / 2, width - w));
     const free = [[x + APART, level], [x - w - APART, level], [across, y - h - APART], [across, y + APART]];
-    const [left, top] = free.find(([l, t]) => l >= 0 && t >= 0 && l + w <= width && t + h <= height) ?? [across, y + APART];
+    const [left, top] = free.find(([l, t]) => l >= 0 && t >= 0 && l + w <= width && t + h <= height) ?? [across, y < height / 2 ? Math.max(0, height - h) : 0];
     this.tip.style.left = `${left}px`;
     this.tip.style.top = `${top}px`;
   }
