@@ -175,6 +175,28 @@ def test_what_ci_installs_is_pinned_and_names_no_place_to_get_it_from():
     assert {re.split(r"[<>=!~\[]", need)[0].lower() for need in asked} <= pinned
 
 
+EXTRA = re.compile(r"(?:rooflens|'\.)\[([a-z0-9,-]+)\]")
+
+
+def test_every_extra_that_we_tell_people_to_install_is_there():
+    extras = set(PROJECT["project"]["optional-dependencies"])
+    told = {
+        name
+        for path in texts()
+        for names in EXTRA.findall(path.read_text(encoding="utf-8"))
+        for name in names.split(",")
+    }
+    assert told
+    assert told - extras == set()
+
+
+def test_every_dependency_has_its_row_in_the_decision_about_them():
+    page = (ROOT / "decisions" / "0002-dependencies.md").read_text(encoding="utf-8").lower()
+    named_there = {"cupy": "cupy", "cupyx": "cupy", "ncu_report": "ncu-report", "nvmath": "nvmath-python",
+                   "pynvml": "nvidia-ml-py", "yaml": "pyyaml"}  # fmt: skip
+    assert [package for package in DOORS if named_there.get(package, package) not in page] == []
+
+
 def test_the_changelog_knows_this_version():
     log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## {PROJECT['project']['version']}" in log
