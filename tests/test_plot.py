@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from pathlib import Path
 
 import pytest
 from plot_scenes import A100, CPU, a100_points, ceiling, cpu_points, gpu, outside, overlaps, point, random_scene
 
+from rooflens.cli.plot import _roofline
 from rooflens.errors import RooflensError
 from rooflens.present.canvas import HEIGHT, WIDTH, Canvas
 from rooflens.present.layout import arrange
@@ -17,6 +19,8 @@ from rooflens.present.plot import draw, render, text_boxes
 from rooflens.present.roofs import roofs, slopes
 from rooflens.present.scene import compose
 from rooflens.roofline.ceilings import Machine
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -320,3 +324,20 @@ def test_another_format_is_refused(cpu_figure):
 
 def test_drawing_loads_no_pyplot(cpu_figure):
     assert "matplotlib.pyplot" not in sys.modules
+
+
+@pytest.mark.slow
+def test_a_note_names_only_what_has_no_place_in_the_picture():
+    found = _roofline(ROOT / "experiments" / "h200_x2" / "profile.json")  # so crowded that it takes several attempts
+    figure = draw(found.machine, found.points)
+    texts = [text for text, _ in text_boxes(figure)]
+    assert "nvlink 395 GB/s" in texts
+    assert not any("without room" in text and "nvlink" in text for text in texts)
+
+
+def test_halos_lie_under_every_text(cpu_figure):
+    texts = [t for t in cpu_figure.texts if t.get_text().startswith("decode attention")]
+    halos, letters = ([t for t in texts if (t.get_label() == "halo") is under] for under in (True, False))
+    assert len(halos) == len(letters) > 0
+    assert max(t.get_zorder() for t in halos) < min(t.get_zorder() for t in letters)
+    assert {t.get_position() for t in halos} == {t.get_position() for t in letters}

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, DPI = 1920, 1080, 150
 _MEASURED = 12.0
+_UNDER = "halo"
+HALO = 6.0  # points: wide enough that a line behind does not show between letters, as if it struck them out
+LINE_HALO = 3.5  # of a text along a line: so narrow that it does not bite into that line
 FONT = "DejaVu Sans"  # travels with matplotlib, so a picture is the same everywhere
 _SETTINGS: Any = {
     "svg.hashsalt": "rooflens",
@@ -85,9 +88,13 @@ class Canvas:
         """A text whose anchor (by `style.ha`, vertically its middle) is at (x, y)."""
         drawn = self._text(text, x, y, style)
         if style.halo:
-            from matplotlib.patheffects import withStroke
+            from matplotlib.patheffects import Normal, Stroke
 
-            drawn.set_path_effects([withStroke(linewidth=3.5, foreground=PAPER)])
+            under = self._text(text, x, y, style)  # of its own and under all texts, so that no halo eats into letters
+            under.set(label=_UNDER, zorder=drawn.get_zorder() - 0.5, color=PAPER)
+            width = LINE_HALO if style.angle else HALO
+            under.set_path_effects([Stroke(linewidth=width, foreground=PAPER, joinstyle="round")])
+            drawn.set_path_effects([Normal()])  # both as outlines: hinted letters stand elsewhere
 
     def line(self, xs: Sequence[float], ys: Sequence[float], colour: str, width: float = 1.0, **more: Any) -> None:
         """A polyline, or markers when `more` says so, in pixels; `more` goes to Line2D."""
@@ -176,7 +183,8 @@ def text_boxes(figure: Figure) -> list[tuple[str, Box]]:
     from matplotlib.text import Text
 
     figure.draw_without_rendering()
-    seen = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
+    texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_label() != _UNDER]
+    seen = [t for t in texts if t.get_text().strip()]
     boxes = [(t.get_text(), t.get_window_extent()) for t in seen]
     return [(text, Box(b.x0, b.y0, b.x1, b.y1)) for text, b in boxes]
 

@@ -83,7 +83,7 @@ def _panel(axes: Axes, loads: Sequence[float], over: str, curve: Curve, label: s
     axes.grid(visible=True, which="major", color=GRID)
     axes.set_axisbelow(True)
     _plain(axes, loads)
-    axes.legend(frameon=False, prop={"family": FONT, "size": 10})
+    axes.legend(frameon=False, prop={"family": FONT, "size": 10}, handlelength=3.6)  # so long that dashes are seen
 
 
 def _plain(axes: Axes, loads: Sequence[float]) -> None:

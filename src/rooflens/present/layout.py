@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rooflens.present import along, key
 from rooflens.present.boxes import Box, Segment
@@ -50,7 +50,16 @@ def arrange(scene: Scene, canvas: Canvas) -> Plan:
     while failed - wish.numbered or set(unnamed) - set(wish.unnamed):
         wish = _Wish(wish.points, wish.numbered | failed, tuple(dict.fromkeys((*wish.unnamed, *unnamed))), wish.first)
         plan, failed, unnamed = _attempt(scene, canvas, wish)
-    return plan
+    return _told(plan, wish, unnamed, canvas)
+
+
+def _told(plan: Plan, wish: _Wish, unnamed: Sequence[str], canvas: Canvas) -> Plan:
+    """The plan whose note names only what has no place in it: what had none in an earlier attempt may have one now."""
+    if set(unnamed) == set(wish.unnamed):
+        return plan
+    kept = tuple(name for name in wish.unnamed if name in unnamed)
+    notes = _notes(plan.scene, replace(wish, unnamed=kept))
+    return replace(plan, notes=tuple(key.wrap_notes(notes, canvas, canvas.width - 2 * MARGIN)))
 
 
 def _tried(scene: Scene, canvas: Canvas, points: float) -> tuple[_Wish, _Attempt]:
