@@ -9,7 +9,7 @@ from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Precision
 from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.place import place, ridge
+from rooflens.roofline.place import mbu, mfu, place, ridge
 from rooflens.roofline.placement import conventions
 from rooflens.roofline.points import Point
 
@@ -57,7 +57,9 @@ def arithmetic(
     ridge_point, read = ridge(machine, point.dtype), machine.memory("read").floor_value
     intensity = point.flops / point.bytes
     rate, peak = measured_tokens_per_s, machine.compute(point.dtype).floor_value
-    mbu, mfu = (None, None) if rate is None else (rate * point.bytes / read, rate * point.flops / peak)
+    of_bandwidth, of_peak = (
+        (None, None) if rate is None else (mbu(point.bytes, machine, 1 / rate), mfu(cost, machine, 1 / rate))
+    )
     return Arithmetic(
         model=text,
         machine=machine.title,
@@ -74,12 +76,12 @@ def arithmetic(
         conventions={**conventions(machine, precision, "causal"), "not_counted": "KV cache, activations, launches"},
         tokens_per_s_whole_file=read / (point.bytes + step.table_bytes) if step.table_bytes else None,
         measured_tokens_per_s=rate,
-        mbu=mbu,
-        mfu=mfu,
-        verdict=None if rate is None else _verdict(point, rate, mbu, mfu),
+        mbu=of_bandwidth,
+        mfu=of_peak,
+        verdict=None if rate is None else _verdict(point, rate, of_bandwidth, of_peak),
     )
 
 
-def _verdict(point: Point, rate: float, mbu: float | None, mfu: float | None) -> Verdict:
-    share, name = (mfu, "MFU") if point.bound == "compute" else (mbu, "MBU")
+def _verdict(point: Point, rate: float, of_bandwidth: float | None, of_peak: float | None) -> Verdict:
+    share, name = (of_peak, "MFU") if point.bound == "compute" else (of_bandwidth, "MBU")
     return verdict(point.time_s, 1 / rate, point.bound, share or 0.0, name)

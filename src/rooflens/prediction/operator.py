@@ -11,7 +11,7 @@ from rooflens.prediction.alone import Kernel, Known, kernel_of
 from rooflens.prediction.record import Constant
 from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.place import LAUNCH_SHARE, work_of
+from rooflens.roofline.place import LAUNCH_SHARE, mbu, mfu, work_of
 from rooflens.roofline.placement import conventions
 from rooflens.roofline.price import kind_of, times
 from rooflens.units import show
@@ -71,9 +71,8 @@ def predict_operator(
     by_resource, unpriced = times(cost, machine)
     kernel, said = kernel_of(asked, precision, known)
     expected, more = _times(cost, machine, kernel)
-    math, flops, path = work_of(cost)
+    _, flops, _ = work_of(cost)
     spent_s = expected.estimate or expected.floor
-    roof = machine.compute(math, path).floor_value if flops else 0.0
     return OperatorPrediction(
         operator=text,
         machine=machine.title,
@@ -88,8 +87,8 @@ def predict_operator(
         engine=known.engine,
         tile_efficiency=kernel.efficiency if kernel else None,
         tiles=kernel.tiles if kernel else None,
-        mfu=flops / spent_s / roof if roof else None,
-        mbu=float(cost.bytes) / spent_s / machine.memory("read").floor_value if cost.bytes else None,
+        mfu=mfu(cost, machine, spent_s) if flops else None,
+        mbu=mbu(float(cost.bytes), machine, spent_s) if cost.bytes else None,
         protocol=kernel.protocol if kernel else None,
         notes=(*notes, *unpriced, *said, *more),
     )

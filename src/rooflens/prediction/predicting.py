@@ -101,8 +101,8 @@ def predict(
         usd_per_million_tokens=usd_per_million(deployment, rate),
         joules_per_token=None if machine.power_w is None else machine.power_w * deployment.devices / rate,
         measured_tokens_per_s=measured_tokens_per_s,
-        mbu=mbu(decode, machine, measured_s) if measured_s else None,
-        mfu=mfu(decode, machine, measured_s) if measured_s else None,
+        mbu=_mbu(decode, machine, measured_s) if measured_s else None,
+        mfu=_mfu(decode, machine, measured_s) if measured_s else None,
         verdict=_verdict(decode, machine, measured_s) if measured_s else None,
         notes=tuple(_notes(deployment, decode, held, kept, estimator)),
         not_modelled=deployment.model.not_modelled,
@@ -131,14 +131,22 @@ def _scaled(times: Times, factor: float) -> Times:
 
 def _shares(floor: StepPrice, machine: Machine, step_s: float) -> dict[str, float]:
     roof = "measured" if machine.measured else "datasheet"
-    return {f"mfu_of_{roof}": mfu(floor, machine, step_s), f"mbu_of_{roof}": mbu(floor, machine, step_s)}
+    return {f"mfu_of_{roof}": _mfu(floor, machine, step_s), f"mbu_of_{roof}": _mbu(floor, machine, step_s)}
+
+
+def _mfu(floor: StepPrice, machine: Machine, step_s: float) -> float:
+    return mfu(floor.cost, machine, step_s)
+
+
+def _mbu(floor: StepPrice, machine: Machine, step_s: float) -> float:
+    return mbu(float(floor.moved_bytes), machine, step_s)
 
 
 def _verdict(floor: StepPrice, machine: Machine, measured_s: float) -> Verdict:
     floor_s = float(floor.floor_s)
     if floor.bound == "link":
         return verdict(floor_s, measured_s, floor.bound, floor_s / measured_s, "floor over measured")
-    share, name = (mfu, "MFU") if floor.bound == "compute" else (mbu, "MBU")
+    share, name = (_mfu, "MFU") if floor.bound == "compute" else (_mbu, "MBU")
     return verdict(floor_s, measured_s, floor.bound, share(floor, machine, measured_s), name)
 
 

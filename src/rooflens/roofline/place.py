@@ -12,7 +12,7 @@ from rooflens.arrays import Number
 from rooflens.operators.cost import Cost
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.points import Point
-from rooflens.roofline.price import VECTOR_MATH, Priced, StepPrice, kind_of, times
+from rooflens.roofline.price import VECTOR_MATH, Priced, kind_of, times
 
 BELOW_ROOF_SHARE = 0.5  # achieved under half of attainable: far below the roof
 LAUNCH_SHARE = 0.5  # the launch floor over half of the time: launch-bound
@@ -66,7 +66,7 @@ def _point(
     by_resource = {k: float(v) for k, v in resources.items()}
     binding = max(by_resource, key=lambda r: by_resource[r], default="none")
     floor_s = by_resource.get(binding, 0.0)
-    dtype, flops, path = work_of(cost)
+    dtype, flops, _ = work_of(cost)
     spent = measured_s if measured_s is not None else floor_s
     moved = float(cost.bytes)
     return Point(
@@ -77,7 +77,7 @@ def _point(
         time_s=spent,
         flops_per_s=flops / spent if spent else 0.0,
         attainable_flops_per_s=flops / floor_s if floor_s else 0.0,
-        share_of_peak=flops / spent / machine.compute(dtype, path).floor_value if spent and flops else 0.0,
+        share_of_peak=mfu(cost, machine, spent) if spent else 0.0,
         bound=kind_of(binding),
         regime=regime(kind_of(binding), floor_s, launch_s, measured_s),
         measured=measured_s is not None,
@@ -94,13 +94,12 @@ def work_of(cost: Cost) -> tuple[str, float, str | None]:
     return VECTOR_MATH, float(cost.vector_flops), "vector"
 
 
-def mfu(price: StepPrice, machine: Machine, time_s: float) -> float:
+def mfu(work: Cost, machine: Machine, time_s: float) -> float:
     """FLOPs over time, of the roof of the math that does most of them; above 1 is a finding, not clipped."""
-    math, flops, path = work_of(price.cost)
+    math, flops, path = work_of(work)
     return flops / time_s / machine.compute(math, path).floor_value if flops else 0.0
 
 
-def mbu(price: StepPrice, machine: Machine, time_s: float) -> float:
-    """Bytes charged over time, of the read bandwidth of main memory."""
-    moved = float(price.moved_bytes)
-    return moved / time_s / machine.memory("read").floor_value if moved else 0.0
+def mbu(moved_bytes: float, machine: Machine, time_s: float) -> float:
+    """Bytes over time, of the read bandwidth of main memory; above 1 is a finding, not clipped."""
+    return moved_bytes / time_s / machine.memory("read").floor_value if moved_bytes else 0.0

@@ -199,7 +199,8 @@ def _total(price: StepPrice, operators: Sequence[Operator], machine: Machine) ->
 def _measured(basis: StepPrice, machine: Machine, measured_s: float) -> Measured:
     math, flops, _ = work_of(basis.cost)
     floor_s = float(basis.floor_s)
-    of_peak, of_bandwidth = mfu(basis, machine, measured_s), mbu(basis, machine, measured_s)
+    of_peak = mfu(basis.cost, machine, measured_s)
+    of_bandwidth = mbu(float(basis.moved_bytes), machine, measured_s)
     return Measured(
         time_s=measured_s,
         regime=regime(basis.bound, floor_s, float(basis.launch_s), measured_s),

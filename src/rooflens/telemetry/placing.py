@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rooflens.operators.cost import Cost
 from rooflens.prediction.deployment import Deployment
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.place import regime, work_of
+from rooflens.roofline.place import mbu, mfu, regime, work_of
 from rooflens.roofline.placement import conventions
 from rooflens.telemetry.demands import Demands, demands
 from rooflens.telemetry.pricing import Prices, Timed
@@ -17,6 +16,7 @@ from rooflens.telemetry.rates import BY_FINISHED, states
 from rooflens.telemetry.record import Rates, Roof, State
 from rooflens.units import percent
 
+A_SECOND = 1.0  # what rates are of
 OVER = 1.0005  # what still shows as 100 % is no finding
 BEATEN = 0.995
 NO_BUSY = "the engine does not tell how long it computed; mbu_decoding is of its decode steps"
@@ -93,19 +93,14 @@ def _shares(needs: Demands, machine: Machine, end: str) -> dict[str, Any]:
     """MBU and MFU of one set of roofs, with the roofs themselves for the first."""
     found: dict[str, Any] = {}
     if needs.bytes_per_s is not None:
-        roof = machine.memory("read").floor_value
-        found[f"mbu{end}"] = needs.bytes_per_s / roof
-        found |= {} if end else {"read_bytes_per_s_roof": roof}
+        found[f"mbu{end}"] = mbu(needs.bytes_per_s, machine, A_SECOND)
+        found |= {} if end else {"read_bytes_per_s_roof": machine.memory("read").floor_value}
     if needs.work_per_s is not None:
-        peak, math, flops = _peak(needs.work_per_s, machine)
-        found[f"mfu{end}"] = flops / peak if flops else 0.0
-        found |= {} if end or not flops else {"peak_flops_per_s_roof": peak, "peak_math": math}
+        found[f"mfu{end}"] = mfu(needs.work_per_s, machine, A_SECOND)
+        math, flops, path = work_of(needs.work_per_s)
+        if flops and not end:
+            found |= {"peak_flops_per_s_roof": machine.compute(math, path).floor_value, "peak_math": math}
     return found
-
-
-def _peak(work: Cost, machine: Machine) -> tuple[float, str, float]:
-    math, flops, path = work_of(work)
-    return (machine.compute(math, path).floor_value if flops else 1.0), math, flops
 
 
 def loaded(rates: Rates) -> tuple[float, float, float]:
@@ -134,7 +129,7 @@ def _decoding(rates: Rates, needs: Demands, machine: Machine) -> dict[str, float
     if not step_s or needs.weight_bytes is None or needs.kv_bytes is None:
         return {}
     moved = needs.weight_bytes + needs.kv_bytes
-    return {"mbu_decoding": moved / step_s / machine.memory("read").floor_value}
+    return {"mbu_decoding": mbu(moved, machine, step_s)}
 
 
 def _regime(rates: Rates, found: Mapping[str, Any], floor: Timed | None) -> dict[str, str]:
