@@ -539,7 +539,7 @@ def test_a_node_that_others_use_does_not_hold_the_rest_up(there, tmp_path):
         [sys.executable, "-c", HOLDS, there.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout.readline() == "held\n"
-        found, _ = ask(there, tmp_path, "--nodes", "node-0,node-1", "--start-s", "45", code=1)
+        found, _ = ask(there, tmp_path, "--nodes", "node-0,node-1", "--start-s", "60", code=1)
         other.stdin.close()
     assert {name: one.state for name, one in found.items()} == {"node-0": "measured", "node-1": "hung"}
     assert found["node-1"].why.startswith(
