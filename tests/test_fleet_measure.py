@@ -543,7 +543,7 @@ def test_a_node_that_others_use_does_not_hold_the_rest_up(there, tmp_path):
         other.stdin.close()
     assert {name: one.state for name, one in found.items()} == {"node-0": "measured", "node-1": "hung"}
     assert found["node-1"].why.startswith(
-        "it did not begin within 45 s: other work holds its processors or accelerators"
+        "it did not begin within 60 s: other work holds its processors or accelerators"
     )
 
 
