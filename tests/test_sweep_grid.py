@@ -103,6 +103,13 @@ def test_a_grid_beyond_all_measure_is_refused():
         read(batch="1:1000000:1", context="1:1000000:1", prompt="1:1000000:1")
 
 
+def test_loads_that_no_memory_holds_are_refused_before_they_are_made():
+    """All loads of a case are priced at once: a million of them, and not 10^6 x 10^6."""
+    with pytest.raises(BadFile, match=r"1,000,000,000,000 combinations of prompt, output and context; 1,048,576 are"):
+        read(prompt="1:1000000:1", output="1:1000000:1")
+    assert read(prompt="1:1048576:1").of_loads == 1 << 20
+
+
 @given(
     batch=st.integers(1, 40), contexts=st.integers(1, 30), tp=st.integers(1, 4), machines=st.integers(1, 3),
     shard=st.integers(1, 700),

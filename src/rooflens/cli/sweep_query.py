@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -87,9 +88,12 @@ def _condition(text: str) -> tuple[str, tuple[Value, ...]]:
     several = [part.strip() for part in values.split(",")]
     if name in NAMED and NAMED[name].kind != "name":
         try:
-            return name, tuple(float(value) for value in several)
+            numbers = tuple(float(value) for value in several)
         except ValueError:
-            raise RooflensError(f"--where {text!r}: {name} is a number") from None
+            numbers = (math.nan,)
+        if not all(map(math.isfinite, numbers)):
+            raise RooflensError(f"--where {text!r}: {name} is a number")
+        return name, numbers
     return name, tuple(several)
 
 

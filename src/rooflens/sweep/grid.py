@@ -25,6 +25,7 @@ LOADS = ("prompt", "output", "context")
 SIZES = (*DEVICES, "batch", *LOADS)
 MOST_VALUES = 1 << 20  # of one axis
 MOST_POINTS = 1 << 50
+MOST_LOADS = 1 << 20  # prompts x outputs x contexts: all of a case are priced at once
 SHARD_POINTS = 1 << 19  # some 15 MB, priced in a second
 MOST_SHARD = 1 << 24  # is in memory at once
 MOST_DEVICES = 1 << 15  # of one kind of sharing: what the files' columns hold
@@ -109,6 +110,9 @@ def grid(data: object, where: str, check: Check) -> Axes:
     axes = _axes(found)
     if axes.points > MOST_POINTS:
         raise BadFile(where, [f"file: {axes.points:.3g} points; {MOST_POINTS:.3g} are the most"])
+    if axes.of_loads > MOST_LOADS:
+        said = f"{axes.of_loads:,} combinations of prompt, output and context; {MOST_LOADS:,} are the most"
+        raise BadFile(where, [f"file: {said}, so take fewer values, or several grids"])
     return axes
 
 
