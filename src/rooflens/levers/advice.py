@@ -101,13 +101,12 @@ def _expected(deployment: Deployment, goal: Goal, estimator: Estimator) -> float
 
 def _goal(deployment: Deployment, goal: Goal, step_s: Number) -> Number:
     """Output tokens/s of a step of this time."""
-    each = accepted(deployment.tokens, deployment.acceptance) / step_s
     if goal == "latency":
-        return each
+        return accepted(deployment.tokens, deployment.acceptance) / step_s
     price = deployment.machine.price_usd_per_hour if goal == "cost" else 1.0
     if price is None:
         raise RooflensError(f"the price of {deployment.machine.name} is not known")
-    return each * deployment.batch / deployment.devices / price
+    return deployment.tokens_per_s(step_s) / deployment.devices / price
 
 
 def _tried(

@@ -16,7 +16,7 @@ from rooflens.roofline.bound import Bound, bind
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import ridge
 from rooflens.roofline.price import StepPrice, kind_of, price_step
-from rooflens.workload import Operator, Phase, Step, decode, operators, prefill, suited
+from rooflens.workload import Operator, Phase, Step, accepted, decode, operators, prefill, suited
 
 T = TypeVar("T")
 MOST_BATCH = 1 << 20
@@ -52,6 +52,10 @@ class Deployment:
     def attended(self) -> Number:
         """Positions of the mean decode step of the output."""
         return letter(self.prompt + self.output / 2 if self.context is None else self.context)
+
+    def tokens_per_s(self, step_s: Number) -> Number:
+        """Output tokens/s of all sequences: batch x tokens that a decode step keeps / its time; of tokens/s, its time."""
+        return self.batch * accepted(self.tokens, self.acceptance) / step_s
 
     def step(self, phase: Phase) -> Step:
         """One decode step of the whole batch, or the prefill of one prompt."""

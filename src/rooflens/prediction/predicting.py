@@ -72,12 +72,12 @@ def predict(
     tpot, spent = _times(decode, deployment, "decode", estimator)
     ttft, _ = _times(prefill, deployment, "prefill", estimator)
     kept_tokens = float(accepted(deployment.tokens, deployment.acceptance))
-    step_s, batch = tpot.expected, float(deployment.batch)
-    rate = batch * kept_tokens / step_s
+    step_s = tpot.expected
+    rate = float(deployment.tokens_per_s(step_s))
     held = _memory(deployment, kept)
     machine = deployment.machine
     shares = {**_shares(decode, machine, step_s), **(_shares(decode, other, step_s) if other else {})}
-    measured_s = batch * kept_tokens / measured_tokens_per_s if measured_tokens_per_s else None
+    measured_s = float(deployment.tokens_per_s(measured_tokens_per_s)) if measured_tokens_per_s else None
     return Prediction(
         model=deployment.model.name,
         machine=machine.title,
@@ -89,7 +89,7 @@ def predict(
         tokens_per_s_per_user=kept_tokens / step_s,
         tokens_per_s=rate,
         tokens_per_s_per_device=rate / deployment.devices,
-        tokens_per_s_ceiling=batch * kept_tokens / tpot.floor,
+        tokens_per_s_ceiling=float(deployment.tokens_per_s(tpot.floor)),
         bound=decode.bound,
         bubble=float(decode.pipeline.bubble) if decode.pipeline.stages > 1 else None,
         where_time_goes={**where(decode, deployment.operators("decode")), **spent},

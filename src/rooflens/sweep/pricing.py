@@ -15,7 +15,7 @@ from rooflens.records import record
 from rooflens.roofline.price import StepPrice, kind_of
 from rooflens.sweep.columns import BOUNDS
 from rooflens.sweep.shards import Load
-from rooflens.workload import Phase, accepted
+from rooflens.workload import Phase
 
 UNDER_PROMPT = "a context counts the prompt too, and is under its tokens here"
 NOT_FITTING = "does not fit"
@@ -42,7 +42,7 @@ def figures(asked: Asked, wanted: Collection[str]) -> dict[str, Any]:
     if any(name.startswith("ttft") for name in wanted):
         found |= _times(asked, "prefill", "ttft", expected=bool(ENDS & set(wanted)))
     step_s = found["tpot_floor_s"] if found["tpot_estimate_s"] is None else found["tpot_estimate_s"]
-    rate = load.batch * accepted(load.tokens, load.acceptance) / step_s
+    rate: Any = load.tokens_per_s(step_s)
     found |= {"tokens_per_s": rate, "usd_per_million_tokens": usd_per_million(load, rate)}
     found |= _memory(asked) if {"needed_bytes", "fits", "batch_memory_allows"} & set(wanted) else {}
     if "bound" in wanted:

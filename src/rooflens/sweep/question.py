@@ -19,7 +19,7 @@ COLUMN: Mapping[Best, str] = {
     "memory": "batch_memory_allows",
 }  # fmt: skip
 MOST_IS_BEST = ("throughput", "memory")
-CASE = ("model", "machine", "engine", "weights", "kv", "math", "tp", "pp", "ep", "dp")
+CASE = tuple(name for name, column in NAMED.items() if column.kind in ("name", "count"))  # all but batch and load
 
 
 @record
