@@ -15,7 +15,7 @@ from rooflens.roofline.profile import AttentionPoint, Profile
 from rooflens.samples import median, median_interval
 
 SCHEMA = "rooflens/diff/1"
-TOLERANCE = 0.05
+TOLERANCE = 0.05  # as much as two looks of one run may differ: decisions/0011
 MOST_NAMES = 12  # in a note; the changes hold all of them
 UNSAID = "its profile does not say why"
 

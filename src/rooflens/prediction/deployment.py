@@ -54,7 +54,10 @@ class Deployment:
         return letter(self.prompt + self.output / 2 if self.context is None else self.context)
 
     def tokens_per_s(self, step_s: Number) -> Number:
-        """Output tokens/s of all sequences: batch x tokens that a decode step keeps / its time; of tokens/s, its time."""
+        """Output tokens/s of all sequences: batch x tokens that a decode step keeps / its time.
+
+        Of tokens/s in place of the time it is the time.
+        """
         return self.batch * accepted(self.tokens, self.acceptance) / step_s
 
     def step(self, phase: Phase) -> Step:

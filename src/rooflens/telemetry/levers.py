@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 from rooflens.errors import RooflensError
-from rooflens.levers.advice import Lever, advise
+from rooflens.levers.advice import PAYS, Lever, advise
 from rooflens.levers.changes import Means
 from rooflens.prediction.memory import Reserve
 from rooflens.telemetry.placing import Subject, loaded
 from rooflens.telemetry.record import Rates, Roof
 
 FULL = 0.9  # of the KV pool: no room for one more request
-PAYS = 1.05
 ACCEPTED = 0.7  # of drafts, when nobody says another
 IDLE = "nothing runs: more requests"
 NO_ROOM = "requests wait and the KV pool is full: a narrower cache, more memory, or another replica"
@@ -21,7 +20,7 @@ FAR = (
     "most of a step is not its floor: launches, host, prompts between tokens, kernels below the roof; look with a "
     "profiler"
 )
-NONE = "nothing that is known here gives over 5 %"
+NONE = "nothing that is known here gives over 5 %"  # PAYS
 
 
 def lever(rates: Rates, roof: Roof, of: Subject, kept: Reserve) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from statistics import median
 
 from rooflens.errors import BadFile
 from rooflens.readers.bus import bus_factor, operation
 from rooflens.readers.figures import finite, whole
 from rooflens.records import record
 from rooflens.roofline.observed import BenchPoint, Condition, Observed
+from rooflens.samples import median
 
 TOOL = "nccl-tests"
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")

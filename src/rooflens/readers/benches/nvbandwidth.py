@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from rooflens.errors import BadFile
 from rooflens.readers.figures import number, shown
 from rooflens.roofline.observed import BenchPoint, Condition, Observed, Resource
+from rooflens.samples import median
 
 TOOL = "nvbandwidth"
 _RUNNING = re.compile(r"^\s*Running (\w+)\.?\s*$")
