@@ -17,6 +17,7 @@ from rooflens.cli.fleet import PARTS
 from rooflens.fleet.planted import plant
 from rooflens.present.canvas import text_boxes
 from rooflens.present.fleet import MOST_NAMED, MOST_ROWS, draw, shown
+from rooflens.present.retold import retold
 from rooflens.roofline.absent import SCHEMA as ABSENT
 from rooflens.roofline.absent import Absent
 
@@ -162,6 +163,29 @@ def test_simulate_writes_nodes_and_the_truth(tmp_path: Path, call) -> None:
     assert code == 0
     assert json.loads(out) == json.loads((tmp_path / "truth.json").read_text())
     assert sorted(path.name for path in tmp_path.glob("node*.json")) == ["node000.json", "node001.json", "node002.json"]
+
+
+def test_simulate_leaves_other_files_alone(tmp_path: Path, call) -> None:
+    """A node that was measured, or one of another made-up fleet, is neither overwritten nor mixed in."""
+    (tmp_path / "node001.json").write_text("{}")
+    code, _, err = call(f"fleet simulate --nodes 3 --devices 1 -o {tmp_path}")
+    assert (code, "holds node001.json, which is of another fleet; name a new folder" in err) == (2, True), err
+    made = tmp_path / "made"
+    assert call(f"fleet simulate --nodes 3 --devices 1 -o {made}")[0] == 0
+    assert call(f"fleet simulate --nodes 3 --devices 1 --run 1 -o {made}")[0] == 0  # the same nodes anew
+    code, _, err = call(f"fleet simulate --nodes 2 --devices 1 -o {made}")
+    assert (code, "holds node002.json" in err) == (2, True), err
+
+
+def test_why_a_node_is_silent_is_told_in_the_language(sound: Path, tmp_path: Path, call) -> None:
+    for path in sound.glob("node*.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    absent = Absent("node-x", "hung", "no answer within 45 s, nor a word from Ray's worker there")
+    artefacts.write_json(tmp_path / "node-x.absent.json", absent, ABSENT)
+    code, out, _ = call(f"fleet report {tmp_path} --lang es")
+    assert code == 1
+    assert retold(absent.why, "es") != absent.why
+    assert retold(absent.why, "es") in out
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -252,6 +252,26 @@ def test_a_device_without_a_figure_that_its_equals_have_is_noted() -> None:
     assert "node002: no figure of memory/main/read, which its equals have" in report(files).notes
 
 
+@pytest.mark.parametrize("dumb", [("fake:1",), ("fake:0", "fake:1")])
+def test_a_device_without_any_figure_is_a_no(dumb: tuple[str, ...]) -> None:
+    """Its node has a file, so that nothing but this says that a device of it could not be measured."""
+    files = [measured(n, node_profile(n, 0, devices=2)) for n in node_names(4)]
+    lost = {f"node002/{name}" for name in dumb}
+    files[2] = replace(files[2], figures=tuple(f for f in files[2].figures if f.of not in lost))
+    found = report(files)
+    assert not found.healthy
+    assert [(one.node, one.state) for one in found.silent] == [("node002", "incomplete")]
+    assert found.silent[0].why == f"nothing was measured of {', '.join(sorted(lost))}; measure this node again"
+    assert not any("which its equals have" in note for note in found.notes)
+
+
+def test_one_clock_that_is_wrong_does_not_date_a_run(tmp_path: Path) -> None:
+    files = [measured(n, node_profile(n, 0, devices=1)) for n in node_names(5)]
+    files[3] = replace(files[3], started="2099-01-01T00:00:00+00:00")
+    kept = save(tmp_path / "b.json", files)
+    assert {run.at for past in kept.devices.values() for run in past.runs} == {"2026-01-01T00:00:00+00:00"}
+
+
 def test_tools_that_name_a_fault_are_heard_where_no_figure_is_behind() -> None:
     def failing(profile: Profile) -> Profile:
         assert profile.node

@@ -146,7 +146,7 @@ def _slow_link(one: SlowLink, lang: str) -> Iterator[str]:
 def _silent(one: Silent, lang: str) -> Iterator[str]:
     state = say(f"fleet.silent.{one.state}", lang)
     tried = " " + say("fleet.attempts", lang, count=one.attempts) if one.attempts else ""
-    yield say("fleet.silent", lang, node=one.node, state=state, why=one.why) + tried
+    yield say("fleet.silent", lang, node=one.node, state=state, why=retold(one.why, lang)) + tried
 
 
 def _warned(one: Standing, lang: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rooflens import artefacts
@@ -42,17 +42,29 @@ def plant(
     run: int = 0,
     progress: Callable[[str, float], None] = lambda name, fraction: None,
 ) -> Truth:
-    """Writes NODE.json of every node and truth.json. Raises RooflensError for what no fleet has."""
+    """Writes truth.json and NODE.json of every node.
+
+    Raises RooflensError for what no fleet has, and for a folder with files of another fleet.
+    """
     names = node_names(nodes)
     plan = chosen(names, devices, wanted, loss, seed)
+    _ours(folder, names)
+    truth = Truth(nodes, devices, seed, run, Weather(), named(plan, devices))
+    artefacts.write_json(folder / FILE, truth, SCHEMA)
     for place, name in enumerate(names):
         progress("nodes", place / nodes)
         profile = node_profile(name, seed, plan.get(name), devices=devices, run=run)
         artefacts.write_json(folder / f"{name}.json", profile, PROFILE)
     progress("nodes", 1.0)
-    truth = Truth(nodes, devices, seed, run, Weather(), named(plan, devices))
-    artefacts.write_json(folder / FILE, truth, SCHEMA)
     return truth
+
+
+def _ours(folder: Path, names: Sequence[str]) -> None:
+    """Raises RooflensError unless all nodes in the folder, if any, are of a made-up fleet and are written anew."""
+    there = sorted(path.name for path in folder.glob("*.json"))
+    mine = {FILE, *(f"{name}.json" for name in names)} if FILE in there else set()
+    if other := [name for name in there if name not in mine]:
+        raise RooflensError(f"{folder} holds {artefacts.shown(other[0])}, which is of another fleet; name a new folder")
 
 
 def node_names(nodes: int) -> list[str]:

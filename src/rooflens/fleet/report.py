@@ -33,7 +33,7 @@ class Kind:
 
 @record
 class Silent:
-    """A node without figures: it died, hung, sent garbage or refused, or its file cannot be read."""
+    """A node without figures, of itself or of a device: it died, hung, sent garbage or refused, or so is its file."""
 
     node: str
     state: str
@@ -84,7 +84,7 @@ def report(
     keys = {of: key for one in files for of, key in one.keys.items()}
     causes = Causes(figures, _known(files), {of: key.text for of, key in keys.items()})
     devices, slow = _explained(files, found.standings, causes)
-    silent = tuple(Silent(f.node, f.state, f.why or "", f.attempts) for f in files if f.state != "measured")
+    silent = tuple(_silent(files))
     counts = Counter[str](one.state for one in devices)
     warned = tuple(
         replace(one, reasons=faults) for one in devices if one.state != "out" and (faults := causes.faults(one.of))
@@ -107,6 +107,17 @@ def report(
         rules=rules,
         conventions=_conventions(rules),
     )  # fmt: skip
+
+
+def _silent(files: Sequence[NodeFile]) -> Iterator[Silent]:
+    """Nodes of which there is nothing, or nothing of one of their devices."""
+    for one in files:
+        speaking = {figure.of for figure in one.figures}
+        mute = [of for of in one.keys if of not in speaking]
+        if one.state != "measured":
+            yield Silent(one.node, one.state, one.why or "", one.attempts)
+        elif mute:
+            yield Silent(one.node, "incomplete", NOTES["mute"].format(of=", ".join(mute)))
 
 
 def _conventions(rules: Rules) -> dict[str, str]:
@@ -196,7 +207,8 @@ def _about(files: Sequence[NodeFile], expected: int | None) -> Iterator[str]:
 
 
 def _lacking(figures: Sequence[Figure], keys: Mapping[str, Key]) -> Iterator[str]:
-    """Who has no figure that most of its equals have."""
+    """Who has some figures, and not one that most of its equals have."""
+    speaking = {figure.of for figure in figures}
     ids: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for figure in figures:
         if figure.whose == "device":
@@ -211,7 +223,7 @@ def _lacking(figures: Sequence[Figure], keys: Mapping[str, Key]) -> Iterator[str
                 for of in devices[key]:
                     missing[of] += [] if of in have else [id]
     for of, lost in missing.items():
-        if lost:
+        if lost and of in speaking:
             more = f", ... ({len(lost)})" if len(lost) > MOST_LACKS else ""
             yield NOTES["lacks"].format(of=of, id=", ".join(lost[:MOST_LACKS]) + more)
 
