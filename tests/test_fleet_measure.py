@@ -539,7 +539,7 @@ def test_a_node_that_others_use_does_not_hold_the_rest_up(there, tmp_path):
         [sys.executable, "-c", HOLDS, there.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout.readline() == "held\n"
-        found, _ = ask(there, tmp_path, "--nodes", "node-0,node-1", "--start-s", "60", code=1)
+        found, _ = ask(there, tmp_path, "--nodelist", "node-0,node-1", "--start-s", "60", code=1)
         other.stdin.close()
     assert {name: one.state for name, one in found.items()} == {"node-0": "measured", "node-1": "hung"}
     assert found["node-1"].why.startswith(
@@ -552,7 +552,7 @@ def test_a_node_that_others_use_does_not_hold_the_rest_up(there, tmp_path):
 def test_a_node_that_is_not_there_is_named_with_those_that_are_near(there, tmp_path):
     from tests.fleet_cluster import fleet
 
-    process = fleet("--ray", there.address, "-o", str(tmp_path), "--device", "fake", "--nodes", "node-9")
+    process = fleet("--ray", there.address, "-o", str(tmp_path), "--device", "fake", "--nodelist", "node-9")
     _, err = process.communicate(timeout=300)
     assert process.returncode == 2
     assert "unknown node of this cluster 'node-9'; did you mean 'node-" in err

@@ -43,7 +43,6 @@ OTHER_WORDS = {
     ("--ttft", "plan"): "a target", ("--ttft", "sweep query"): "the same as a filter",
     ("--ray", "sweep"): "`local` starts one here", ("--ray", "fleet measure"): "nodes are measured where they are",
     ("--top", "kernels"): "what the table has rows of", ("--top", "sweep query"): "what the table has rows of",
-    ("--nodes", "fleet measure"): "their names", ("--nodes", "fleet simulate"): "how many are made up",
 }  # fmt: skip
 OWN_WORDS = {
     "--model": "a model of the catalogue; each verb says what it does with it",
@@ -58,9 +57,8 @@ OTHER_KINDS = {
     ("--batch", "kernels"): "a run had one batch", ("--context", "kernels"): "a run had one context",
     ("--batch", "fleet report"): "one load is priced", ("--context", "fleet report"): "one load is priced",
     ("--context", "ceilings"): "a table has one context", ("--context", "claim"): "a claim is tried at one context",
-    ("--nodes", "fleet measure"): "names", ("--nodes", "fleet simulate"): "a count",
 }  # fmt: skip
-SAYS_NOTHING = {("--for", "advise"), ("--nodes", "fleet simulate")}  # its choices say it; a count
+SAYS_NOTHING = {("--for", "advise")}  # its choices say it
 
 
 def options() -> dict[str, dict[str, click.Option]]:

@@ -32,7 +32,7 @@ VALUES = ("budget_s", "dtypes", "seed")
 @click.option("--budget-s", type=Finite(), help="Each node stops cleanly after so many seconds.")
 @click.option("--dtypes", help="Only these products: fp32,fp64,bf16,fp16,int8.")
 @click.option("--seed", type=click.IntRange(0), help="Of the random data.")
-@click.option("--nodes", metavar="NAME,...", help="Only these nodes.")
+@click.option("--nodelist", metavar="NAME,...", help="Only these nodes.")
 @click.option("--limit-s", type=Finite(1), default=3600, show_default=True, help="A node that takes longer hangs.")
 @click.option("--start-s", type=Finite(1), default=120, show_default=True, help="So long all wait for the last one.")
 @click.option("--attempts", type=click.IntRange(1, 10), default=2, show_default=True, help="For a node that died.")
@@ -42,7 +42,7 @@ VALUES = ("budget_s", "dtypes", "seed")
 @lang
 @json_flag
 def command(
-    address: str, out: Path, device: str, nodes: str | None, limit_s: float, start_s: float, attempts: int,
+    address: str, out: Path, device: str, nodelist: str | None, limit_s: float, start_s: float, attempts: int,
     installed: bool, pip: tuple[str, ...], python: str, lang: str, as_json: bool, **measuring: Any,
 ) -> None:  # fmt: skip
     """Is every machine measured? All nodes of a Ray cluster at the same time, each with all of its accelerators.
@@ -57,7 +57,7 @@ def command(
         raise RooflensError("--quick and --full contradict each other; give one of them")
     asking = Asking(
         _arguments(measuring), device, limit_s, start_s, attempts, not installed, pip, python,
-        tuple(name.strip() for name in (nodes or "").split(",") if name.strip()),
+        tuple(name.strip() for name in (nodelist or "").split(",") if name.strip()),
     )  # fmt: skip
     found = fleet_measure(address, Landing(out), asking, lambda one, count, all_: _told(one, count, all_, lang))
     emit(artefacts.to_json(found, SCHEMA) if as_json else shown(found, lang))

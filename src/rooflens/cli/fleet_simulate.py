@@ -16,7 +16,7 @@ from rooflens.records import encode
 
 @click.command("simulate", epilog="Example:  rooflens fleet simulate --nodes 16 --faults 3 -o nodes/")
 @click.option("--out", "-o", type=Named(), required=True, metavar="DIR", help="The folder for the files.")
-@click.option("--nodes", type=click.IntRange(1, MOST_NODES), default=16, show_default=True)
+@click.option("--nodes", type=click.IntRange(1, MOST_NODES), default=16, show_default=True, help="How many.")
 @click.option("--devices", type=click.IntRange(1, MOST_DEVICES), default=8, show_default=True, help="Of each node.")
 @click.option(
     "--faults",
