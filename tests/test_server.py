@@ -193,8 +193,6 @@ def test_a_lever_that_is_pulled_gives_what_it_said(page, changed) -> None:
     tried = [lever for lever in rows["advise"]["levers"] if "why_not" not in lever]
     seen = 0
     for lever, row in zip(tried, rows["rows"], strict=True):
-        assert row["applies"] == (row["change"] is not None)
-        assert row["set"] == row["change"]
         if row["change"] is None or lever.get("gain_estimate") is None:
             continue
         after = ask(page, **{**changed, **row["change"]}).json()["predict"]

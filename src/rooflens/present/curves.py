@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rooflens.prediction.edges import nearly_free
 from rooflens.present.canvas import DPI, FONT, HEIGHT, WIDTH
 from rooflens.present.palette import FAINT, GRID, INK, MACHINES, PAPER, SOFT
 from rooflens.present.words import say
@@ -13,8 +14,6 @@ from rooflens.records import record
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-FREE = 0.9  # batching is free while tokens/s grow with at least this share of proportionally
 
 
 @record
@@ -25,13 +24,6 @@ class Curve:
     expected: tuple[float, ...] = ()
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
-
-
-def knee(loads: Sequence[float], tokens_per_s: Sequence[float]) -> int | None:
-    """The index of the largest batch that still brings 90 % of its share of tokens/s; None when there is no next."""
-    first = tokens_per_s[0] / loads[0]
-    free = [i for i, (load, rate) in enumerate(zip(loads, tokens_per_s, strict=True)) if rate >= FREE * first * load]
-    return free[-1] if free[-1] + 1 < len(loads) else None
 
 
 def draw(
@@ -51,7 +43,7 @@ def draw(
     ms = Curve(*(tuple(1e3 * v for v in part) for part in (times.floor, times.expected, times.low, times.high)))
     _panel(panels[0], loads, over, ms, say("curves.time", lang), lang)
     _panel(panels[1], loads, over, rates, say("curves.rate", lang), lang)
-    at = knee(loads, rates.expected or rates.floor) if over == "batch" else None
+    at = nearly_free(loads, rates.expected or rates.floor) if over == "batch" else None
     if at is not None:
         for panel in panels:
             panel.axvline(loads[at], color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)))

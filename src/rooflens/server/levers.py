@@ -1,7 +1,6 @@
 """Levers as the page shows them: ranked, and each with the state that pulling it makes, where a state can say it.
 
-change, and set: the fields that pulling it sets. No state says that weights are pruned (2:4 sparsity): that is another
-model.
+change: the fields that pulling it sets. No state says that weights are pruned (2:4 sparsity): that is another model.
 """
 
 from __future__ import annotations
@@ -70,8 +69,7 @@ def _row(lever: Lever, asked: State) -> dict[str, Any]:
         lever.engine_flag or "-",
     ]
     note = retold(lever.note, lang) if lever.note else ""
-    change = pulled(lever.name, asked)
-    return {"cells": cells, "note": note, "set": change, "change": change, "applies": change is not None}
+    return {"cells": cells, "note": note, "change": pulled(lever.name, asked)}
 
 
 def _times(gain: float | None) -> str:

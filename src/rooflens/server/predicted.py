@@ -7,19 +7,18 @@ from typing import Any
 
 from rooflens.errors import RooflensError
 from rooflens.prediction.bound import bind
-from rooflens.prediction.deployment import Deployment, bound
+from rooflens.prediction.deployment import Deployment, bound, with_batch
+from rooflens.prediction.edges import nearly_free
 from rooflens.prediction.memory import Memory
 from rooflens.prediction.predicting import Estimator
 from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.prediction.served import Served
-from rooflens.present.curves import knee
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say
 from rooflens.records import replace
 from rooflens.server import asking, memory
 from rooflens.server.state import BATCHES, State
 from rooflens.units import percent, show
-from rooflens.workload import accepted
 
 RATIOS = ("mfu_of_measured", "mbu_of_measured", "mfu_of_datasheet", "mbu_of_datasheet")
 PARTS = ("weights", "kv", "activations", "runtime")
@@ -115,7 +114,7 @@ def batching(asked: State) -> dict[str, Any]:
     room: left out where the memory of the machine is not known.
     """
     floor, expected, room = _curve(replace(asked, batch=1, lang="en", phase="decode", machines=asked.machines[:1]))
-    at = knee(BATCHES, expected or floor)
+    at = nearly_free(BATCHES, expected or floor)
     free = None if at is None else BATCHES[at]
     text, short = _free(free, room, asked.lang)
     found = {"batches": list(BATCHES), "floor": floor, "expected": expected, "free": free, "text": text, "short": short}
@@ -144,10 +143,10 @@ def _curve(asked: State) -> tuple[list[float], list[float], int | None]:
     with memory.model(asked.model, asked.config) as model:
         now, _, expects = asking.served(model, asked)
         room = asking.predict(model, asked).batch_memory_allows
-    folded, each = bound(now), float(accepted(now.tokens, now.acceptance))
-    floors = [float(folded.floor_s(replace(now, batch=float(b)).step("decode"))) for b in BATCHES]
-    floor = [each * b / s for b, s in zip(BATCHES, floors, strict=True)]
-    return floor, [each * b / s for b, s in zip(BATCHES, _expected(expects, now), strict=False)], room
+    folded, every = bound(now), [with_batch(now, b) for b in BATCHES]
+    floor = [float(one.tokens_per_s(folded.floor_s(one.step("decode")))) for one in every]
+    expected = [float(one.tokens_per_s(s)) for one, s in zip(every, _expected(expects, now), strict=False)]
+    return floor, expected, room
 
 
 def _expected(expects: Estimator | None, now: Deployment) -> list[float]:
