@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from rooflens.peers.history import KEPT, Baseline, updated
 from rooflens.peers.judging import judge
-from rooflens.peers.middle import middle, noise, share, speed
+from rooflens.peers.middle import figure_at, log_speed, middle, noise
 from rooflens.peers.record import Figure, Key, Rules, Standing
 from rooflens.peers.tails import beyond, quantile
 from rooflens.peers.wiring import blamed, ends
 from rooflens.records import replace
+from rooflens.roofline.collective import both_ways, pair_of
+from rooflens.samples import speed_ratio
 
 RULES = Rules()
 KEY = Key("Acme One", "1.0", "lib 1")
@@ -88,11 +90,18 @@ def test_the_spread_of_few_is_drawn_towards_what_is_usual() -> None:
 
 
 @pytest.mark.parametrize("unit", ["B/s", "s"])
-def test_speed_and_share_turn_seconds_round(unit: str) -> None:
+def test_speeds_turn_seconds_round(unit: str) -> None:
     slow, fast = (2.0, 1.0) if unit == "s" else (1.0, 2.0)
-    one, other = (Figure("x", "n", "n", "k", value, unit) for value in (slow, fast))
-    assert speed(one) < speed(other)
-    assert share(slow, fast, unit) == 0.5
+    assert log_speed(slow, unit) < log_speed(fast, unit)
+    assert figure_at(log_speed(slow, unit), unit) == pytest.approx(slow)
+    assert speed_ratio(slow, fast, unit) == 0.5
+
+
+def test_a_node_may_be_called_anything() -> None:
+    """A plus in its name is not that of a pair that copies both ways."""
+    assert pair_of("a+b/1-0") == pair_of("a+b/0+1") == (0, 1)
+    assert (both_ways("a+b/1-0"), both_ways("a-b/0+1")) == (False, True)
+    assert pair_of("rack7-3") is None
 
 
 def test_a_figure_with_few_samples_has_no_noise_of_its_own() -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from rooflens.records import html, record
 from rooflens.roofline.profile import AttentionPoint, Profile
-from rooflens.samples import median, median_interval
+from rooflens.samples import median, median_interval, speed_ratio
 
 SCHEMA = "rooflens/diff/1"
 TOLERANCE = 0.05  # as much as two looks of one run may differ: decisions/0011
@@ -110,11 +110,11 @@ def _change(old: Figure | None, new: Figure | None, tolerance: float, why: str |
 
 
 def _ratio(old: Figure, new: Figure) -> tuple[float, float, float]:
-    before, after = median(old.samples), median(new.samples)
+    ratio = speed_ratio(median(new.samples), median(old.samples), old.unit)
     (old_low, old_high), (new_low, new_high) = median_interval(old.samples), median_interval(new.samples)
     if old.unit == "s":  # less is faster
-        return before / after, old_low / new_high, old_high / new_low
-    return after / before, new_low / old_high, new_high / old_low
+        return ratio, old_low / new_high, old_high / new_low
+    return ratio, new_low / old_high, new_high / old_low
 
 
 def _outcome(ratio: float, low: float, high: float, tolerance: float) -> Outcome:

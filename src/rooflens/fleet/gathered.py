@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -21,14 +20,13 @@ from rooflens.records import decode, field, record, replace
 from rooflens.roofline.absent import SCHEMA as ABSENT
 from rooflens.roofline.absent import Absent
 from rooflens.roofline.ceilings import UNITS, Ceiling
-from rooflens.roofline.collective import CopyPoint
+from rooflens.roofline.collective import CopyPoint, pair_of
 from rooflens.roofline.node import Gpu, Node
 from rooflens.roofline.profile import METHOD, SCHEMA, Profile
 
 OURS = "rooflens/fleet"  # reports, baselines and plans may lie in the same folder
 UNUSED = ("gemms", "attention", "across")  # a report sets ceilings side by side, and these are most of a file
 WORTH_ONE_MORE = 4 << 20  # bytes that a process more is worth
-PAIR = re.compile(r"(\d+)([-+])(\d+)$")
 _NEWER = "is newer than this rooflens reads"
 
 
@@ -188,7 +186,7 @@ def _number(of: str) -> int:
 
 def _own_kind(ceiling: Ceiling) -> bool:
     """Whether it is of a device alone, not of a pair."""
-    return not (ceiling.kind == "link" and PAIR.search(ceiling.id))
+    return ceiling.kind != "link" or pair_of(ceiling.id) is None
 
 
 def _own(c: Ceiling, of: str, node: str, key: str) -> Figure | None:

@@ -13,6 +13,7 @@ from rooflens.peers.record import Figure, Loss, Reason, Standing
 from rooflens.peers.sentences import NOTES
 from rooflens.peers.wiring import ends
 from rooflens.records import record
+from rooflens.roofline.collective import both_ways
 from rooflens.samples import median
 
 
@@ -82,7 +83,7 @@ def links_of(files: Sequence[NodeFile], figures: Sequence[Figure]) -> Iterator[L
     paths = {file.node: file.paths for file in files}
     groups: dict[tuple[str, str], list[tuple[float, float | None]]] = defaultdict(list)
     for figure in figures:
-        if figure.whose == "pair" and "+" not in figure.of:
+        if figure.whose == "pair" and not both_ways(figure.of):
             a, b = ends(figure.of)
             path = paths[figure.node].get(f"{a}-{b}")
             known = path_text(path) if path else figure.level or ""

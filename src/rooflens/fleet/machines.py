@@ -10,8 +10,10 @@ from rooflens import artefacts
 from rooflens.fleet.gathered import NodeFile
 from rooflens.fleet.report import Report
 from rooflens.peers.record import Figure, Standing
+from rooflens.peers.wiring import ends
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.collective import both_ways
 from rooflens.roofline.profile import Profile
 from rooflens.samples import median
 
@@ -30,7 +32,7 @@ class Machines:
         for figure in (figure for one in files for figure in one.figures):
             if figure.whose == "device":
                 self._own[figure.of][figure.id] = figure.value
-            elif figure.whose == "pair" and "+" not in figure.of:
+            elif figure.whose == "pair" and not both_ways(figure.of):
                 self._pairs[figure.key].append(figure)
 
     def usual(self, key: str) -> Machine:
@@ -45,8 +47,8 @@ class Machines:
     def own(self, one: Standing) -> Machine:
         """The same where this device is slower, with the slowest of its pairs: the pace of a group that it is in."""
         usual = self.usual(one.key)
-        number = str(self._files[one.of].numbers[one.of])
-        pairs = [f for f in self._pairs[one.key] if f.node == one.node and number in _two(f.of)]
+        number = self._files[one.of].numbers[one.of]
+        pairs = [f for f in self._pairs[one.key] if f.node == one.node and number in ends(f.of)]
         slowest = sorted(pairs, key=lambda f: f.value)[:1]
         return self._linked(_valued(usual, self._own[one.of], slower=True), slowest)
 
@@ -81,7 +83,3 @@ def _valued(machine: Machine, values: Mapping[str, float], *, slower: bool = Fal
 
     ceilings = tuple(replace(c, value=value(c), best=None, samples=()) for c in machine.ceilings)
     return replace(machine, ceilings=ceilings)
-
-
-def _two(of: str) -> list[str]:
-    return of.rpartition("/")[2].split("-")

@@ -14,6 +14,7 @@ from rooflens.peers.record import STATES, Figure, Key, Rules, Spread, Standing
 from rooflens.peers.sentences import CONVENTIONS, NOTES
 from rooflens.peers.wiring import blamed, ends
 from rooflens.records import field, html, record, replace
+from rooflens.roofline.collective import both_ways
 from rooflens.units import percent
 
 SCHEMA = "rooflens/fleet/1"
@@ -79,7 +80,7 @@ def report(
 ) -> Report:
     """All nodes of a folder, judged. baseline: what is known from before. expected: how many nodes there should be."""
     rules = rules or Rules()
-    figures = tuple(_placed([figure for one in files for figure in one.figures]))
+    figures = placed_figures(files)
     found = judge(figures, rules, baseline)
     keys = {of: key for one in files for of, key in one.keys.items()}
     causes = Causes(figures, _known(files), {of: key.text for of, key in keys.items()})
@@ -138,7 +139,7 @@ def _placed(figures: Sequence[Figure]) -> Iterator[Figure]:
             nodes[figure.key, figure.id].add(figure.node)
     for figure in figures:
         if figure.whose == "pair" and len(nodes[figure.key, figure.id]) < FEWEST:
-            yield replace(figure, id="link/both" if "+" in figure.id else "link/pair")
+            yield replace(figure, id="link/both" if both_ways(figure.id) else "link/pair")
         else:
             yield figure
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rooflens.peers.middle import share
 from rooflens.peers.record import Figure, Judged, Key, Spread
 from rooflens.records import field, record, replace
-from rooflens.samples import median
+from rooflens.samples import median, speed_ratio
 
 SCHEMA = "rooflens/fleet-baseline/1"
 KEPT = 8  # runs that are remembered: the median of them is what counts, so one bad run moves nothing
@@ -109,7 +108,7 @@ def _later(past: Past | None, key: str, run: Run) -> Past:
 def _usual(before: Usual | None, spread: Spread, at: str, least: float) -> Usual:
     if before is None or before.unit != spread.unit:
         return Usual(spread.unit, {at: spread.median}, spread.spread, spread.count)
-    if share(spread.median, before.median, spread.unit) < 1 - least:
+    if speed_ratio(spread.median, before.median, spread.unit) < 1 - least:
         return before
     medians = {time: value for time, value in before.medians.items() if time != at} | {at: spread.median}
     return Usual(spread.unit, dict([*medians.items()][-KEPT:]), spread.spread, spread.count)

@@ -14,12 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rooflens.peers.history import Baseline
-from rooflens.peers.middle import Middle, middle, noise, share, speed, stored
+from rooflens.peers.middle import Middle, figure_at, log_speed, middle, noise, stored
 from rooflens.peers.record import STATES, Against, Figure, Judged, Loss, Rules, Spread, Standing, State
 from rooflens.peers.sentences import NOTES
 from rooflens.peers.tails import beyond, quantile
 from rooflens.records import record
-from rooflens.samples import median
+from rooflens.samples import median, speed_ratio
 from rooflens.units import percent
 
 FEWEST = 3  # of two, either may be the one that is wrong
@@ -90,12 +90,12 @@ def _classes(figures: Sequence[Figure], rules: Rules) -> list[_Class]:
 
 def _class(figures: tuple[Figure, ...], rules: Rules) -> _Class:
     """Figures that were refused say nothing of what is usual, unless most of them were."""
-    speeds, noises = tuple(map(speed, figures)), tuple(map(noise, figures))
+    speeds, noises = tuple(log_speed(f.value, f.unit) for f in figures), tuple(map(noise, figures))
     trusted = [place for place, figure in enumerate(figures) if figure.trusted]
     speaking = trusted if 2 * len(trusted) >= len(figures) else range(len(figures))
     known = [own for place in speaking if (own := noises[place]) is not None]
-    about, least = middle([speeds[place] for place in speaking], known, rules), -math.log1p(-rules.least)
-    tail = sum(_TAIL_FROM * about.spread <= about.centre - speeds[place] < least for place in speaking)
+    about = middle([speeds[place] for place in speaking], known, rules)
+    tail = sum(_TAIL_FROM * about.spread <= about.centre - speeds[place] < rules.matters for place in speaking)
     return _Class(figures, speeds, noises, about, len(figures) - len(trusted), tail)
 
 
@@ -106,7 +106,7 @@ def _tests(one: _Class, known: Baseline, own: Mapping[str, Mapping[str, float]],
     if about.count >= FEWEST:
         references.append(("peers", about, one.long_tail))
     if usual := known.usual(first.key, first.id):
-        before = stored(_log(usual.median, usual.unit), usual.spread, usual.count, about, rules)
+        before = stored(log_speed(usual.median, usual.unit), usual.spread, usual.count, about, rules)
         references.append(("baseline", before, True))
     for against, reference, plain in references:
         for figure, at, noisy in zip(one.figures, one.speeds, one.noises, strict=True):
@@ -118,7 +118,7 @@ def _tests(one: _Class, known: Baseline, own: Mapping[str, Mapping[str, float]],
 def _itself(one: _Class, own: Mapping[str, Mapping[str, float]], rules: Rules) -> Iterator[Test]:
     """Against its own past; where they are enough, beside how all of them have changed."""
     rows = [
-        (figure, _log(was, figure.unit), at, noisy)
+        (figure, log_speed(was, figure.unit), at, noisy)
         for figure, at, noisy in zip(one.figures, one.speeds, one.noises, strict=True)
         if (was := own[figure.of].get(figure.id)) is not None and was > 0
     ]
@@ -138,12 +138,12 @@ def _chances(figures: Sequence[Figure], tests: Sequence[Test], rules: Rules) -> 
 
 
 def _state(test: Test, chance: float, rules: Rules) -> State:
-    matters, least = -math.log1p(-rules.least), -math.log1p(-rules.least)
+    matters = rules.matters
     if not test.plain:
         matters -= quantile(rules.missed, test.freedom) * test.error
     if test.lost >= quantile(chance, test.freedom) * test.error:
         return "out" if test.lost >= matters else "behind"
-    return "unsure" if test.lost >= least else "ok"
+    return "unsure" if test.lost >= rules.matters else "ok"
 
 
 def _standings(
@@ -199,7 +199,7 @@ def _loss(test: Test, state: State, rules: Rules) -> Loss:
         beyond(test.lost / test.error, test.freedom),
         state,
         figure.value,
-        _value(test.reference, figure.unit),
+        figure_at(test.reference, figure.unit),
         figure.unit,
     )
 
@@ -207,14 +207,14 @@ def _loss(test: Test, state: State, rules: Rules) -> Loss:
 def _spread(one: _Class, known: Baseline, chances: Mapping[str, float], rules: Rules) -> Spread:
     ordered = sorted(zip(one.speeds, one.figures, strict=True), key=lambda row: row[0])
     first, values = one.figures[0], sorted(figure.value for figure in one.figures)
-    low, high = (_value(_at([at for at, _ in ordered], part), first.unit) for part in (0.05, 0.95))
+    low, high = (figure_at(_at([at for at, _ in ordered], part), first.unit) for part in (0.05, 0.95))
     usual, centre = known.usual(first.key, first.id), one.middle.centre
     seen, sure = _visible(one, chances, rules) if one.middle.count >= FEWEST else (None, None)
     return Spread(
-        first.id, first.key, first.unit, len(values), values[0], low, _value(centre, first.unit), high, values[-1],
+        first.id, first.key, first.unit, len(values), values[0], low, figure_at(centre, first.unit), high, values[-1],
         one.middle.spread, ordered[0][1].of, math.exp(ordered[0][0] - centre), seen, sure,
         usual.median if usual else None,
-        share(_value(centre, first.unit), usual.median, first.unit) if usual else None, one.refused,
+        speed_ratio(figure_at(centre, first.unit), usual.median, first.unit) if usual else None, one.refused,
     )  # fmt: skip
 
 
@@ -223,7 +223,7 @@ def _visible(one: _Class, chances: Mapping[str, float], rules: Rules) -> tuple[f
     error, freedom = one.middle.error(None), one.middle.freedom
     chance = median(chances[figure.node] for figure in one.figures)
     missed = quantile(rules.missed, freedom) * error
-    large = -math.log1p(-rules.least) - (0.0 if one.long_tail else missed)
+    large = rules.matters - (0.0 if one.long_tail else missed)
     seen = max(quantile(chance, freedom) * error, large)
     return -math.expm1(-seen), -math.expm1(-seen - missed)
 
@@ -241,11 +241,10 @@ def _few(classes: Sequence[_Class]) -> Iterator[str]:
 
 def _majority(classes: Sequence[_Class], chances: Mapping[str, float], rules: Rules) -> Iterator[str]:
     """Where many are faster than the median, it may be the median that is slow."""
-    least = -math.log1p(-rules.least)
     for one in classes:
         if one.middle.count < FEWEST:
             continue
-        sure = max(least, quantile(min(chances.values()), one.middle.freedom) * one.middle.error(None))
+        sure = max(rules.matters, quantile(min(chances.values()), one.middle.freedom) * one.middle.error(None))
         ahead, count = sum(at - one.middle.centre >= sure for at in one.speeds), len(one.speeds)
         if ahead >= max(2, _MANY * count):
             yield NOTES["majority"].format(id=one.figures[0].id, count=ahead, all=count, share=percent(rules.least))
@@ -278,14 +277,6 @@ def _tails(classes: Sequence[_Class], rules: Rules) -> Iterator[str]:
             yield NOTES["tail"].format(
                 id=one.figures[0].id, count=one.tail, all=len(one.figures), share=percent(rules.least)
             )
-
-
-def _log(value: float, unit: str) -> float:
-    return -math.log(value) if unit == "s" else math.log(value)
-
-
-def _value(at: float, unit: str) -> float:
-    return math.exp(-at) if unit == "s" else math.exp(at)
 
 
 def _at(ordered: Sequence[float], share: float) -> float:

@@ -39,14 +39,14 @@ class Middle:
         return math.sqrt(self.spread**2 * (1 + _OF_MEDIAN / self.count) + own**2 - self.noise**2)
 
 
-def speed(figure: Figure) -> float:
-    """The logarithm of its speed: of a rate, or of one over seconds."""
-    return -math.log(figure.value) if figure.unit == "s" else math.log(figure.value)
+def log_speed(value: float, unit: str) -> float:
+    """The logarithm of the speed that a figure means: of a rate, or of one over seconds."""
+    return -math.log(value) if unit == "s" else math.log(value)
 
 
-def share(value: float, reference: float, unit: str) -> float:
-    """Speed over the speed of a reference: 0.9 is a tenth slower."""
-    return reference / value if unit == "s" else value / reference
+def figure_at(speed: float, unit: str) -> float:
+    """The figure that means this logarithm of speed: the inverse of log_speed."""
+    return math.exp(-speed) if unit == "s" else math.exp(speed)
 
 
 def noise(figure: Figure) -> float | None:

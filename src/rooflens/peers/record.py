@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from rooflens.records import record
@@ -170,6 +171,11 @@ class Rules:
     missed: float = 1e-3
     usual: float = 0.006
     weight: float = 8.0
+
+    @property
+    def matters(self) -> float:
+        """The loss of `least` as a logarithm of speed."""
+        return -math.log1p(-self.least)
 
 
 @record

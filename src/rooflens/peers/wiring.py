@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from rooflens.peers.record import Standing
 from rooflens.records import record
-
-_PAIR = re.compile(r"(\d+)[-+](\d+)$")
+from rooflens.roofline.collective import pair_of
 
 
 @record
@@ -22,10 +20,10 @@ class Wiring:
 
 def ends(of: str) -> tuple[int, int]:
     """The devices of NODE/0-1, the lower number first. Raises ValueError for another name."""
-    found = _PAIR.search(of)
-    if not found:
+    found = pair_of(of)
+    if found is None:
         raise ValueError(f"{of} is no pair of devices")
-    return min(int(found[1]), int(found[2])), max(int(found[1]), int(found[2]))
+    return found
 
 
 def blamed(pairs: Sequence[Standing], suspects: Sequence[int] = ()) -> Wiring:

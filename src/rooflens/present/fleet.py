@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rooflens.peers.middle import share
 from rooflens.peers.record import Figure, Spread, Standing
 from rooflens.present.boxes import Box
 from rooflens.present.canvas import Canvas, TextStyle
@@ -15,7 +14,8 @@ from rooflens.present.palette import ALARM, FAINT, GRID, INK, MACHINES, PAPER, S
 from rooflens.present.words import say
 from rooflens.present.words import share as per_cent
 from rooflens.records import record
-from rooflens.samples import median
+from rooflens.roofline.collective import both_ways
+from rooflens.samples import median, speed_ratio
 from rooflens.units import percent, show
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _rows(
     for figure in figures:
         spread = medians.get((figure.key, figure.id))
         if figure.whose == "device" and spread and figure.value > 0:
-            at = share(figure.value, spread.median, figure.unit)
+            at = speed_ratio(figure.value, spread.median, figure.unit)
             shares[figure.id].append(at)
             if (figure.of, figure.id) in bad and figure.of in numbers:
                 out[figure.id].append((at, numbers[figure.of]))
@@ -126,7 +126,7 @@ def _pairs(figures: Sequence[Figure], devices: Sequence[Standing], numbers: Mapp
     groups: dict[tuple[str, bool], list[float]] = defaultdict(list)
     for figure in figures:
         if figure.whose == "pair":
-            groups[figure.key, "+" in figure.of].append(figure.value)
+            groups[figure.key, both_ways(figure.of)].append(figure.value)
     shares = [value / median(own) for own in groups.values() for value in own]
     one_way = [value for (_, both), own in groups.items() if not both for value in own]
     out = sorted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rooflens.records import record
-from rooflens.samples import median
+from rooflens.samples import median, speed_ratio
 
 BEHIND = 0.95  # a device that stays under this share of the median is named
 
@@ -34,8 +34,7 @@ class Across:
 
     def share(self, device: str) -> float:
         """How fast a device is beside the median: 0.9 is a tenth slower."""
-        ratio = self.values[device] / self.median
-        return 1 / ratio if self.unit == "s" else ratio
+        return speed_ratio(self.values[device], self.median, self.unit)
 
     @property
     def behind(self) -> bool:

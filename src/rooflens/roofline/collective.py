@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from rooflens.operators.collectives import Group, ways
@@ -10,6 +11,19 @@ from rooflens.records import quantity, record
 Operation = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all"]
 Launcher = Literal["eager", "graph"]
 OPERATIONS: tuple[Operation, ...] = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+_PAIR = re.compile(r"(?:^|/)(\d+)([-+])(\d+)$")
+
+
+def pair_of(name: str) -> tuple[int, int] | None:
+    """The two devices that a name ends in, as "0-1" or "0+1", the lower number first; None where it names no pair."""
+    found = _PAIR.search(name)
+    return (min(int(found[1]), int(found[3])), max(int(found[1]), int(found[3]))) if found else None
+
+
+def both_ways(name: str) -> bool:
+    """Whether a name ends in a pair that copies both ways at once, as "0+1"."""
+    found = _PAIR.search(name)
+    return found is not None and found[2] == "+"
 
 
 @record

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rooflens.operators.collectives import Group, Way, ways
 from rooflens.records import quantity, record
 from rooflens.roofline.ceilings import Ceiling, Machine
-from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint, Launcher, Operation
+from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint, Launcher, Operation, both_ways
 from rooflens.roofline.knee import Line, error, lines
 from rooflens.samples import median
 
@@ -99,7 +99,7 @@ def copy_ceilings(points: Iterable[CopyPoint]) -> tuple[Ceiling, ...]:
 
 
 def _copied(p: CopyPoint) -> Ceiling:
-    note = "both directions at once; one direction's rate" if "+" in p.pair else None
+    note = "both directions at once; one direction's rate" if both_ways(p.pair) else None
     return Ceiling(
         f"link/{p.level}/{p.pair}", "link", p.bytes_per_s, "measured", level=p.level, access=p.pair,
         working_set_bytes=p.bytes, samples=tuple(p.bytes / s for s in p.samples_s), best=p.bytes / p.best_s,
