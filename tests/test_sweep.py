@@ -326,6 +326,10 @@ def test_the_verb_sweeps_tells_and_answers(tmp_path: Path, capsys: pytest.Captur
     assert "1,920 points: 880 priced, 1,040 refused" in text
     assert "tp 3 does not share out" in text
     assert "100 %  1,920 of 1,920 points" in progress
+    for lang in ("es", "vi"):  # its reasons too, to the last word
+        _, text, _ = told(capsys, f"sweep {grid} -o {out} --workers 1 --lang {lang}")
+        assert "tp 3 " in text
+        assert " the " not in text
     code, text, _ = told(capsys, f"sweep {grid} -o {out} --workers 1 --json")
     assert (code, json.loads(text)["account"]["priced"]) == (0, 880)
     code, text, _ = told(capsys, f"sweep query {out} --tpot 50ms --by machine --json")
