@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from rooflens.errors import AnswerIsNo, BadFile, NoPath, RooflensError, Unknown, near
+from rooflens.errors import AnswerIsNo, BadFile, Newer, NoPath, RooflensError, Unknown, near
 
 
 def test_an_unknown_name_brings_its_neighbours_and_where_to_look():
@@ -46,6 +46,7 @@ def test_only_an_answer_of_no_exits_with_one():
         NoPath("no fp8 here"),
         AnswerIsNo("no"),
         BadFile("acme.toml", ["a: missing", "b: missing"]),
+        Newer("acme.json", ["schema: newer"]),
         Unknown("dtype", "bf61", ["bf16", "fp16"], see="docs"),
         Unknown("dtype", "zzzz", ["bf16", "fp16"]),
     ],

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -61,6 +62,30 @@ def writable(path: Path) -> None:
         Path(temporary).unlink()
     except OSError as error:
         raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place for it") from None
+
+
+@contextlib.contextmanager
+def alone(lock: Path, otherwise: str) -> Iterator[None]:
+    """Holds the lock of this file meanwhile, which is made where it is not there.
+
+    Raises RooflensError, saying `otherwise`, while another process holds it. Nobody is kept out where there are no such
+    locks: on Windows, and on some file systems of networks.
+    """
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+    try:
+        with contextlib.suppress(ImportError):
+            import fcntl
+
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RooflensError(otherwise) from None
+            except OSError:  # no such locks here
+                pass
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(handle)
 
 
 def shown(text: object) -> str:

@@ -3,6 +3,7 @@
 RooflensError            one sentence naming the thing and the next step; exit code 2
 |-- Unknown              a name that nothing matches; carries near matches
 |-- BadFile              a file that cannot be used; every fault listed
+|   `-- Newer            one of a newer schema than this rooflens reads
 |-- NoPath               the machine has no such path (a rate of 0), or its rate is not known
 `-- AnswerIsNo           the question was understood and the answer is no; exit code 1
 """
@@ -31,6 +32,10 @@ class BadFile(RooflensError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.where, self.faults)
+
+
+class Newer(BadFile):
+    """A file of a newer schema: a newer rooflens reads it."""
 
 
 class NoPath(RooflensError):

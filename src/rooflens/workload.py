@@ -20,6 +20,7 @@ from rooflens.records import record, replace
 
 Phase = Literal["decode", "prefill"]
 Mask = Literal["causal", "full"]
+DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 MOST_SKEW = 16.0  # the second expert then has 1 / 65,536 of the first one's tokens
 LettersOf = Callable[[Model, "Step", Block], dict[str, Number]]
 WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")

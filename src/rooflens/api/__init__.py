@@ -30,11 +30,10 @@ from rooflens.roofline.placement import Placement, conventions, placement
 from rooflens.roofline.points import Point
 from rooflens.roofline.price import NETWORK
 from rooflens.units import LARGEST, whole
-from rooflens.workload import Mask, Operator, Phase, Step
+from rooflens.workload import DEFAULT_TOKENS, Mask, Operator, Phase, Step
 
 DEVICES = ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node")
 MOST_MODELS = 128  # built ones that are remembered
-DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 BY_MICROBATCH = "figures are of one kernel and one microbatch, which runs `count` of them on its way; totals: a device"
 BUBBLE = "the pipeline is empty before and after the step; (p - 1) / (m + p - 1) of it a stage waits"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rooflens import artefacts
-from rooflens.api import DEFAULT_TOKENS, Question, accelerator, machine, prepared, shared
+from rooflens.api import Question, accelerator, machine, prepared, shared
 from rooflens.catalogue.calibrations import served
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.errors import RooflensError, Unknown
@@ -25,6 +25,7 @@ from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
 from rooflens.roofline.placement import conventions
 from rooflens.units import whole
+from rooflens.workload import DEFAULT_TOKENS
 
 PLAIN = ("graph", "eager")  # stacks without an engine, priced from what was measured
 SHORTER = "ask for a shorter context"

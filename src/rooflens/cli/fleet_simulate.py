@@ -9,7 +9,7 @@ import click
 from rooflens import artefacts
 from rooflens.cli.options import Finite, Named, json_flag, lang
 from rooflens.cli.printing import bar, emit
-from rooflens.fleet.faults import KINDS
+from rooflens.fleet.faults import KINDS, LOSS
 from rooflens.fleet.planted import FILE, MOST_DEVICES, MOST_NODES, SCHEMA, plant, wanted
 from rooflens.records import encode
 
@@ -24,7 +24,7 @@ from rooflens.records import encode
     show_default=True,
     help=f"A share of all devices, a count, or KIND=COUNT with commas; kinds are {', '.join(KINDS)}.",
 )
-@click.option("--loss", type=Finite(0.001, 0.9), default=0.05, show_default=True, help="What a fault costs.")
+@click.option("--loss", type=Finite(0.001, 0.9), default=LOSS, show_default=True, help="What a fault costs.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of devices, faults and noise.")
 @click.option("--run", type=click.IntRange(0), default=0, show_default=True, help="The same devices on another day.")
 @lang

@@ -16,6 +16,7 @@ from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.present.words import say, word
 from rooflens.records import encode
 from rooflens.sweep.columns import NAMED
+from rooflens.sweep.grid import DEVICES
 from rooflens.sweep.question import QUERY_SCHEMA, Found, Value, Wanted
 from rooflens.units import parse, show
 
@@ -120,7 +121,7 @@ def _shown(found: Found, lang: str) -> str:
 
 
 def _row(point: Mapping[str, Any], lang: str) -> list[str]:
-    sharing = [f"{name} {point[name]}" for name in ("tp", "pp", "ep", "dp") if point[name] > 1]
+    sharing = [f"{name} {point[name]}" for name in DEVICES if point[name] > 1]
     formats = [point[name] for name in ("weights", "kv", "math")]
     return [
         point["model"],

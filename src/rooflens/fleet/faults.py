@@ -17,6 +17,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 NAME = "Simulated GPU"
 CLOCK_HZ, MEMORY_HZ, LIMIT_W = 1.98e9, 3.2e9, 700.0
 LANES, PORTS, PORT_BYTES_PER_S = 16, 18, 25e9
+LOSS = 0.05  # of what a fault slows, where nobody says another: the loss that a report is judged by
+HELD_TO = 0.85  # of its limit: a device whose power is the fault
 SETTLED = 0.84  # of the fresh rate, under the power limit of a sound device
 SOUND = FakeMachine(
     compute={"bf16": 800e12, "fp8": 1550e12, "fp32": 51e12},
@@ -32,7 +34,7 @@ class Fault:
     """What is wrong with a device. loss: of what it slows, where that can be any: half of the lanes cannot."""
 
     kind: Kind
-    loss: float = 0.05
+    loss: float = LOSS
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -75,7 +77,7 @@ def told(index: int, fault: Fault | None, devices: int) -> Gpu:
         temperature_c=88.0 if kind == "heat" else 62.0,
         clocks=Clocks(CLOCK_HZ * left, MEMORY_HZ, CLOCK_HZ, MEMORY_HZ,
                       *((CLOCK_HZ * (1 - fault.loss), CLOCK_HZ) if fault and kind == "clock" else ())),
-        power=Power(LIMIT_W, LIMIT_W * (0.85 if kind == "power" else 1), LIMIT_W, LIMIT_W),
+        power=Power(LIMIT_W, LIMIT_W * (HELD_TO if kind == "power" else 1), LIMIT_W, LIMIT_W),
         pcie=HostLink(5, 5, LANES // 2 if kind == "pcie" else LANES, LANES),
         errors=Errors(ecc=True, corrected_volatile=0, uncorrected_volatile=2 if kind == "memory" else 0, replaced=0),
         reasons=("sw_power_cap", "hw_thermal") if kind == "heat" else ("sw_power_cap",),

@@ -9,7 +9,7 @@ from typing import Any
 
 from rooflens import artefacts
 from rooflens.catalogue import Accelerator
-from rooflens.errors import BadFile, RooflensError
+from rooflens.errors import BadFile, Newer, RooflensError
 from rooflens.health.judged import chips_of, judged
 from rooflens.health.record import Finding, Route
 from rooflens.health.routes import route
@@ -27,7 +27,6 @@ from rooflens.roofline.profile import METHOD, SCHEMA, Profile
 OURS = "rooflens/fleet"  # reports, baselines and plans may lie in the same folder
 UNUSED = ("gemms", "attention", "across")  # a report sets ceilings side by side, and these are most of a file
 WORTH_ONE_MORE = 4 << 20  # bytes that a process more is worth
-_NEWER = "is newer than this rooflens reads"
 
 
 @record
@@ -99,8 +98,8 @@ def node_file(path: Path) -> NodeFile | None:
             absent = decode(Absent, data, path.name, ABSENT)
             return NodeFile(absent.node, absent.state, absent.why, absent.attempts)
         return replace(measured(node, decode(Profile, _slim(data), path.name, SCHEMA)), file=str(path))
-    except BadFile as error:
-        return NodeFile(node, "newer" if _NEWER in str(error) else "unreadable", str(error))
+    except Newer as error:
+        return NodeFile(node, "newer", str(error))
     except RooflensError as error:
         return NodeFile(node, "unreadable", str(error))
 

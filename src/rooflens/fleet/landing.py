@@ -5,10 +5,8 @@ NODE.json is a profile. NODE.absent.json stands where that would, for a node tha
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from rooflens import artefacts
@@ -77,30 +75,10 @@ class Landing:
     def _absent(self, node: str) -> Path:
         return self.folder / f"{plain(node)}.absent.json"
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Keeps a second one from filling the same folder meanwhile. Raises RooflensError when one does."""
-        handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            with suppress(ImportError):
-                _lock(handle, self.folder)
-            yield
-        finally:
-            os.close(handle)
-
-
-def _lock(handle: int, folder: Path) -> None:
-    """Where the file system knows no locks nobody is kept out. Raises ImportError on Windows."""
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise RooflensError(
-            f"another rooflens fleet measure is filling {folder}; wait for its end, or name another folder with --out"
-        ) from None
-    except OSError:
-        return
+        filling = f"another rooflens fleet measure is filling {self.folder}"
+        return artefacts.alone(self.folder / LOCK, f"{filling}; wait for its end, or name another folder with --out")
 
 
 def plain(node: str) -> str:

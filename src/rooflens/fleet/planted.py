@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rooflens import artefacts
 from rooflens.errors import RooflensError
-from rooflens.fleet.faults import KINDS, Fault, Kind, Plan, chosen
+from rooflens.fleet.faults import KINDS, LOSS, Fault, Kind, Plan, chosen
 from rooflens.fleet.simulated import Weather, node_profile
 from rooflens.records import field, record
 from rooflens.roofline.profile import SCHEMA as PROFILE
@@ -37,7 +37,7 @@ def plant(
     devices: int,
     wanted: Mapping[Kind, int],
     *,
-    loss: float = 0.05,
+    loss: float = LOSS,
     seed: int = 0,
     run: int = 0,
     progress: Callable[[str, float], None] = lambda name, fraction: None,

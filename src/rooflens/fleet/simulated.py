@@ -13,16 +13,18 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import combinations
 
-from rooflens.fleet.faults import LIMIT_W, NAME, Fault, machine, told
+from rooflens.fleet.faults import HELD_TO, LIMIT_W, NAME, PORTS, Fault, machine, told
 from rooflens.measure.backend import State, Usage
 from rooflens.measure.backends.fake import FakeBackend
 from rooflens.measure.loop import window
 from rooflens.measure.options import gpu
 from rooflens.measure.run import measure
+from rooflens.operators.collectives import Group, ways
 from rooflens.peers.sentences import NOTES
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.collective import CollectivePoint
+from rooflens.roofline.knee import Line
 from rooflens.roofline.node import Link, Node
 from rooflens.roofline.profile import Device, Profile
 from rooflens.samples import median
@@ -56,7 +58,7 @@ class Simulated(FakeBackend):
 
     def device(self) -> Device:
         """Named so that nobody takes it for a real one."""
-        limit = LIMIT_W * (0.85 if self.fault and self.fault.kind == "power" else 1)
+        limit = LIMIT_W * (HELD_TO if self.fault and self.fault.kind == "power" else 1)
         return replace(super().device(), name=NAME, driver="1.0", runtime="simulated 1.0", power_limit_w=limit)
 
     def usage(self) -> Usage:
@@ -169,9 +171,10 @@ def _all_reduces(devices: int, pairs: tuple[Ceiling, ...]) -> Iterator[Collectiv
     if devices < 2:
         return
     slowest = min(pairs, key=lambda c: c.value)
+    ring = next(way for way in ways("all-reduce", Group(devices)) if way.algorithm == "ring")
     for size in ALL_REDUCE_BYTES:
-        sent = 2 * (devices - 1) / devices * size
-        samples = tuple(sent / rate + 2 * (devices - 1) * LINK_LATENCY_S for rate in slowest.samples)
+        waited_s = ring.link_steps * LINK_LATENCY_S
+        samples = tuple(Line(waited_s, rate).time_s(ring.link_bytes * size) for rate in slowest.samples)
         yield CollectivePoint("all-reduce", devices, size, median(samples), min(samples), "bf16", "graph", "simulated",
                               "nvlink", samples)  # fmt: skip
 
@@ -179,5 +182,5 @@ def _all_reduces(devices: int, pairs: tuple[Ceiling, ...]) -> Iterator[Collectiv
 def _node(devices: int, faults: Mapping[int, Fault]) -> Node:
     gpus = tuple(told(i, faults.get(i), devices) for i in range(devices))
     down = {i for i, fault in faults.items() if fault.kind == "nvlink"}
-    links = tuple(Link(a, b, "NVLink", 18 - bool(down & {a, b}), "OK") for a, b in combinations(range(devices), 2))
+    links = tuple(Link(a, b, "NVLink", PORTS - bool(down & {a, b}), "OK") for a, b in combinations(range(devices), 2))
     return Node(gpus=gpus, links=links, driver="1.0", attached=devices, held=("nvidia-smi -q -x",))

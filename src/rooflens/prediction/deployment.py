@@ -16,7 +16,7 @@ from rooflens.roofline.bound import Bound, bind
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import ridge
 from rooflens.roofline.price import StepPrice, kind_of, price_step
-from rooflens.workload import Operator, Phase, Step, accepted, decode, operators, prefill, suited
+from rooflens.workload import DEFAULT_TOKENS, Operator, Phase, Step, accepted, decode, operators, prefill, suited
 
 T = TypeVar("T")
 MOST_BATCH = 1 << 20
@@ -35,7 +35,7 @@ class Deployment:
     precision: Precision
     machine: Machine
     batch: Number = 1.0
-    prompt: Number = 2048.0
+    prompt: Number = float(DEFAULT_TOKENS)
     output: Number = 0.0
     context: Number | None = None
     tokens: float = 1.0

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from rooflens.errors import RooflensError
-from rooflens.fleet.faults import KINDS, Fault, Kind
+from rooflens.fleet.faults import KINDS, LOSS, Fault, Kind
 from rooflens.records import field, record
 from rooflens.roofline.profile import Profile
 
@@ -66,7 +66,7 @@ def _split(part: str) -> tuple[str, float, int]:
     match = _PART.fullmatch(part)
     if match and match[1] in (*KINDS, "takes"):
         try:
-            return match[1], float(match[2] or 0.05), int(match[3] or 0)
+            return match[1], float(match[2] or LOSS), int(match[3] or 0)
         except ValueError:
             pass
     raise RooflensError(f"--device {FAKE}: {part!r} is no fault; write KIND=LOSS@DEVICE, of {', '.join(KINDS)}")

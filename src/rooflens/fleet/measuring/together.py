@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from rooflens.errors import BadFile, RooflensError
+from rooflens.errors import Newer, RooflensError
 from rooflens.fleet.landing import Landing, garbage
 from rooflens.fleet.measuring import fakes, worker
 from rooflens.fleet.measuring.cluster import Place
 from rooflens.fleet.measuring.deaths import death
-from rooflens.fleet.measuring.record import Asking, Outcome
+from rooflens.fleet.measuring.record import Asking, Outcome, State
 from rooflens.records import record, replace
 
 POLL_S = 0.5
@@ -20,7 +20,6 @@ FETCH_S = 60.0
 GRACE_S, GRACE_SHARE = 10.0, 0.05  # beyond a limit that the node itself keeps
 MOST_WAITING = 100  # calls to the barrier beside those of the nodes
 COMPARES = ("auto", "cuda", fakes.FAKE)
-NEWER = "newer than this rooflens reads"
 
 
 @record
@@ -138,8 +137,8 @@ def judged(answer: worker.Answer, place: Place, landing: Landing, asking: Asking
     try:
         profile = landing.read(node, answer["text"])
     except RooflensError as error:
-        newer = isinstance(error, BadFile) and NEWER in str(error)
-        return replace(outcome, state="refused" if newer else "garbage", why=garbage(error), file=None)
+        state: State = "refused" if isinstance(error, Newer) else "garbage"
+        return replace(outcome, state=state, why=garbage(error), file=None)
     if asking.device == "auto" and place.gpus and profile.device.kind == "cpu":
         why = f"Ray gives it {place.gpus:g} GPUs and none of them could be measured; the last it said: {answer['said']}"
         return replace(outcome, state="refused", why=why, file=None)

@@ -7,9 +7,8 @@ DIR/manifest.json            points priced and refused, by reason: written last,
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from rooflens import artefacts
@@ -72,7 +71,7 @@ def begun(path: Path, identity: Identity) -> Iterator[Folder]:
     """
     _ours(path)
     artefacts.writable(path / BEGUN)
-    with _alone(path):
+    with artefacts.alone(path / LOCK, f"another process is sweeping into {path}; wait for it, or name another folder"):
         before = path / BEGUN
         if before.exists():
             _same(path, artefacts.load(before, Identity, SCHEMA), identity)
@@ -125,27 +124,3 @@ def _same(path: Path, before: Identity, now: Identity) -> None:
 def _differing(old: object, new: dict[str, object]) -> list[str]:
     before = old if isinstance(old, dict) else {}
     return [name for name in dict.fromkeys((*before, *new)) if before.get(name) != new.get(name)]
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Raises RooflensError while another process sweeps into this folder, where the system can tell."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RooflensError(
-                f"another process is sweeping into {path}; wait for it, or name another folder"
-            ) from None
-        except OSError:  # a network file system without locks: shards that land twice are the same
-            pass
-        yield
-    finally:
-        with suppress(OSError):
-            os.close(handle)

@@ -15,8 +15,6 @@ from rooflens.sweep.columns import NAMED
 from rooflens.sweep.question import MOST_IS_BEST, Found, Wanted
 
 Columns = dict[str, Any]
-AT = ("part", "row")
-"""Where a candidate stands: the number of its file and its row there."""
 
 
 @record

@@ -10,12 +10,11 @@ from rooflens.arrays import library
 from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.parquet import Sheet
 from rooflens.records import record, replace
-from rooflens.sweep.grid import OWN, Axes
+from rooflens.sweep.grid import DEVICES, OWN, Axes
 from rooflens.sweep.pricing import NOT_FITTING, Asked, figures, names, refusals
 from rooflens.sweep.record import Account, Refused
 from rooflens.sweep.shards import Case, Load, Piece, case, loads, pieces
-
-DEFAULT_TOKENS = 2048.0  # of a prompt when neither prompt nor context is an axis
+from rooflens.workload import DEFAULT_TOKENS
 
 
 @record
@@ -108,7 +107,7 @@ def _named(of: Case, asked: Asked, deployment: Any) -> dict[str, Any]:
     """What a row is called: as the grid says, formats that it leaves to the model as they came out."""
     own = names(asked.deployment.precision)
     formats = {name: own[name] if getattr(of, name) == OWN else getattr(of, name) for name in own}
-    sizes = {name: getattr(of, name) for name in ("tp", "pp", "ep", "dp")}
+    sizes = {name: getattr(of, name) for name in DEVICES}
     steps = {"batch": deployment.batch, "prompt": deployment.prompt, "output": deployment.output}
     called = {"model": of.models, "machine": of.machines, "engine": of.engine}
     return {**called, **formats, **sizes, **steps, "context": deployment.attended}
