@@ -101,6 +101,11 @@ def ways(name: Name, group: Group) -> tuple[Way, ...]:
     )
 
 
+def bus_share(name: Name, devices: int) -> float:
+    """Bytes over a device's link for each byte of the message, as NCCL's tests count their bus rate: by the ring."""
+    return min(way.link_bytes for way in ways(name, Group(devices)))
+
+
 def dispatch(group: Group, active: float) -> tuple[Way, ...]:
     """Tokens to the devices that hold their experts, or back: an all-to-all in which each goes only where it must.
 

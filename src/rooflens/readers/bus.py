@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from rooflens.operators.collectives import bus_share
+from rooflens.operators.rows import Collective
+
 _NAMES = (
     ("all_reduce", re.compile(r"all_?reduce|cross_device_reduce", re.IGNORECASE)),
     ("reduce_scatter", re.compile(r"reduce_?scatter", re.IGNORECASE)),
@@ -15,6 +18,10 @@ _NAMES = (
     ("gather", re.compile(r"gather", re.IGNORECASE)),
     ("scatter", re.compile(r"scatter", re.IGNORECASE)),
 )
+_COUNTED: dict[str, Collective] = {
+    "all_reduce": "all-reduce", "all_gather": "all-gather", "gather": "all-gather", "reduce_scatter": "reduce-scatter",
+    "scatter": "reduce-scatter", "all_to_all": "all-to-all",
+}  # fmt: skip
 
 
 def operation(name: str) -> str:
@@ -29,6 +36,5 @@ def bus_factor(operation: str, ranks: int | None) -> float | None:
     """
     if operation in ("broadcast", "reduce", "send_recv"):
         return 1.0
-    if operation == "collective" or ranks is None or ranks < 1:
-        return None
-    return (2 if operation == "all_reduce" else 1) * (ranks - 1) / ranks
+    name = _COUNTED.get(operation)
+    return None if name is None or ranks is None or ranks < 1 else bus_share(name, ranks)

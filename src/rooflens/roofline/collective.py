@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rooflens.operators.collectives import Group, ways
+from rooflens.operators.collectives import bus_share
 from rooflens.records import quantity, record
 
 Operation = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all"]
@@ -81,7 +81,7 @@ class CollectivePoint:
     @property
     def wire_bytes(self) -> float:
         """What one device sends at least, in one direction."""
-        return self.bytes * ways(self.operation, Group(self.devices))[0].link_bytes
+        return self.bytes * bus_share(self.operation, self.devices)
 
     @property
     def bus_bytes_per_s(self) -> float:
