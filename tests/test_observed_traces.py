@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 
 import pytest
 from observed_files import TRACE, kernel, launch, observed, op, packed, span, trace
@@ -330,7 +331,7 @@ def test_two_processes_read_what_one_reads(tmp_path, monkeypatch):
     alone = observed(tmp_path, text)
     monkeypatch.setattr(beside, "LEAST_BYTES", 0)
     monkeypatch.setattr(beside, "LEAST_PACKED_BYTES", 0)
-    monkeypatch.setattr(beside.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     for data in (text, packed(text.encode())):
         together = observed(tmp_path, data)
         assert {(k.name, k.calls, k.time_s, k.bytes) for k in together.kernels} == {
@@ -360,7 +361,7 @@ def test_when_the_other_process_fails_one_reads_alone(tmp_path, monkeypatch):
 
     monkeypatch.setattr(torch_trace, "CHUNK", 4096)
     monkeypatch.setattr(beside, "LEAST_BYTES", 0)
-    monkeypatch.setattr(beside.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     monkeypatch.setattr(beside, "_PROGRAM", "import sys; sys.exit(3)")
     assert sum(k.calls for k in observed(tmp_path, large(3000)).kernels) == 1000
 

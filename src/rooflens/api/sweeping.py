@@ -16,6 +16,7 @@ from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
 from rooflens.errors import BadFile, RooflensError
 from rooflens.fleet.sweeping.shard import Work
+from rooflens.measure.processors import processors
 from rooflens.models import Model
 from rooflens.prediction.predicting import Estimator
 from rooflens.records import record
@@ -152,7 +153,7 @@ def sweep(
     A script that calls this with several workers starts them by being imported: it needs `if __name__ == "__main__":`.
     Raises RooflensError for a folder that holds something else, another grid or another rooflens's sweep.
     """
-    from rooflens.fleet.sweeping.run import How, processors
+    from rooflens.fleet.sweeping.run import How
     from rooflens.fleet.sweeping.run import sweep as swept
 
     axes = grid if isinstance(grid, Axes) else read_grid(grid)
@@ -163,7 +164,6 @@ def sweep(
 def forecast(grid: Path | Axes, *, workers: int | None = None) -> Forecast:
     """What a sweep of this grid would be: points, shards, bytes, seconds; the last two from pricing a few shards."""
     from rooflens.fleet.sweeping.run import forecast as foretold
-    from rooflens.fleet.sweeping.run import processors
 
     axes = grid if isinstance(grid, Axes) else read_grid(grid)
     return foretold(Work(axes, ingredients(axes)), workers or processors())

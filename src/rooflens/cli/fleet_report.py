@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from rooflens.cli.options import Finite, Named, answer_file, format_options, jso
 from rooflens.cli.printing import emit, say
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.fleet.report import SCHEMA, Report
+from rooflens.measure.processors import processors
 from rooflens.peers.record import Rules
 from rooflens.records import encode
 from rooflens.units import percent
@@ -66,7 +66,7 @@ def command(
     said = {name: value for name, value in asked.items() if value is not None}
     found, files = judged_fleet(
         folder, baseline=baseline, save_baseline=save_baseline, model=model, rules=Rules(least=least),
-        expected=expect, workers=_processors(), **said,
+        expected=expect, workers=processors(), **said,
     )  # fmt: skip
     if out is not None:
         artefacts.write_json(answer_file(out, "fleet"), found, SCHEMA)
@@ -77,10 +77,6 @@ def command(
         say(_phrase("fleet.saved", lang, file=save_baseline))
     if reason := _below(found, limits, lang) if limits else _ill(found, lang):
         raise AnswerIsNo(reason)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _draw(path: Path, found: Report, files: tuple[NodeFile, ...], lang: str) -> None:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from rooflens.errors import RooflensError
+from rooflens.measure.processors import processors
 from rooflens.records import encode
 from rooflens.server.refusals import BROKEN as SAID_BROKEN
 from rooflens.server.refusals import Refusal
@@ -166,5 +167,5 @@ async def _exchange(child: asyncio.subprocess.Process, question: bytes) -> tuple
 
 def processes() -> tuple[int, int]:
     """How many answer at once, and how many of those that take seconds: one a core, and half as many."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = processors()
     return min(cores, MOST_PROCESSES), max(1, min(cores // 2, MOST_PROCESSES // 2))

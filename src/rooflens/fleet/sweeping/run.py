@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -97,14 +96,6 @@ def forecast(work: Work, workers: int) -> Forecast:
 def identity_of(work: Work, digests: Mapping[str, str]) -> Identity:
     """What a resumption must find again."""
     return Identity(__version__, work.axes.points, shards(work.axes), encode(work.axes), dict(digests))
-
-
-def processors() -> int:
-    """Those that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _shards(work: Work, folder: Folder, missing: Sequence[int], how: How) -> Generator[int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from rooflens.measure.processors import allowed
 from rooflens.roofline.profile import Cache
 
 ISA = (
@@ -34,8 +35,7 @@ _CGROUP = Path("/sys/fs/cgroup/cpu.max")
 
 def usable_cpus(root: Path = _CGROUP) -> list[int]:
     """The logical CPUs this process may run on, as many as its cgroup's quota allows, one a core first."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    cpus = sorted(affinity(0)) if affinity else list(range(os.cpu_count() or 1))
+    cpus = allowed()
     quota = cpu_quota(_read(root))
     cpus = one_a_core({cpu: _read(_CACHES / f"cpu{cpu}/topology/thread_siblings_list") for cpu in cpus})
     return cpus if quota is None else cpus[: max(1, int(quota))]

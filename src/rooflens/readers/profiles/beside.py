@@ -5,7 +5,6 @@ Which piece goes where depends on the file alone, never on who is quicker: the s
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from queue import Queue
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from rooflens.measure.processors import processors
 from rooflens.readers.profiles.events import decoded
 from rooflens.readers.profiles.intake import Intake, not_collecting
 
@@ -33,8 +33,7 @@ class Failed(Exception):
 
 def is_worth_it(size: int, *, packed: bool) -> bool:
     """Whether a file of this size is read sooner by two, and there are two cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return bool(sys.executable) and cores > 1 and size > (LEAST_PACKED_BYTES if packed else LEAST_BYTES)
+    return bool(sys.executable) and processors() > 1 and size > (LEAST_PACKED_BYTES if packed else LEAST_BYTES)
 
 
 class Beside:
