@@ -41,9 +41,9 @@ def judged_fleet(
     """The report of a folder and what was read of each node.
 
     folder: one JSON file a node. save_baseline: where this run is put, after it was judged. expected: how many nodes
-    there should be. model: what is priced on
-    the median device and on each that is out; asked: fields of Load and of api.Question, as tp, pp or batch. workers:
-    processes that may read, where the program that asks can be started anew (it guards its `__main__`).
+    there should be. model: what is priced on the median device and on each that is out; asked: fields of Load and of
+    api.Question, as tp, pp or batch. workers: processes that may read, where the program that asks can be started anew
+    (it guards its `__main__`).
     Raises RooflensError where the folder holds no node, or for a model that cannot be priced.
     """
     if asked and not model:

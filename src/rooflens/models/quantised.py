@@ -14,6 +14,7 @@ from rooflens.models.schemes import METHODS, Stored, mlx_format
 from rooflens.models.wrappers import QUANTISED
 from rooflens.operators.rows import Apart, Part, Row
 from rooflens.records import record, replace
+from rooflens.units import percent
 
 __all__ = ["Stored", "quantised"]
 
@@ -143,7 +144,8 @@ def _partly(shares: Mapping[Part, Mapping[Dtype | None, float]]) -> Iterator[str
     for part, found in shares.items():
         share = found.get(None, 0.0)
         if 0 < share < 1:
-            yield f"about {share:.0%} of the {part} weights are left in {WIDE_BITS} bit; counted with their mean"
+            wide = f"about {percent(share, 2)} of the {part} weights are left in {WIDE_BITS} bit"
+            yield f"{wide}; counted with their mean"
 
 
 def _unread(config: Config) -> Iterator[str]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rooflens.models.config import MOST_LAYERS
+
 Facts = dict[str, Any]
 Kind = Callable[[int], str]
 FULL, LOCAL, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 _SAID = ("layer_types", "hybrid_layer_pattern")
-_MOST_LAYERS = 10_000
 
 
 def listed(family: str, facts: Facts) -> Facts:
     """The facts with a kind for each layer, where this class has kinds and the file does not list them."""
     layers = facts.get("num_hidden_layers")
-    if family not in _CLASSES or not isinstance(layers, int) or not 0 < layers < _MOST_LAYERS:
+    if family not in _CLASSES or not isinstance(layers, int) or not 0 < layers < MOST_LAYERS:
         return facts
     more, kind = _CLASSES[family](facts, layers)
     said = kind is None or any(facts.get(key) is not None for key in _SAID)

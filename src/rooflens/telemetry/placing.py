@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rooflens.diagnose import BEATEN
 from rooflens.prediction.deployment import Deployment
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
@@ -18,7 +19,6 @@ from rooflens.units import percent
 
 A_SECOND = 1.0  # what rates are of
 OVER = 1.0005  # what still shows as 100 % is no finding
-BEATEN = 0.995
 NO_BUSY = "the engine does not tell how long it computed; mbu_decoding is of its decode steps"
 NO_TPOT = "no token came behind a first one"
 NO_LOAD = "the engine tells no batch: no floor for it"
