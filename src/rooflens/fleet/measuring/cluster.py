@@ -130,16 +130,24 @@ def _knock(address: str) -> None:
 
 
 def _probe(address: str) -> None:
-    """A process that joins and leaves, since whoever joins something that is no Ray never returns."""
+    """Raises RooflensError where it cannot be joined."""
+    if said := why_not(address):
+        raise refused(address, said)
+
+
+def why_not(address: str) -> str:
+    """What Ray says of joining it, "" where it can be joined.
+
+    Asked of a process that joins and leaves, since whoever joins something that is no Ray never returns.
+    """
     try:
         done = subprocess.run(
             [sys.executable, "-c", PROBE, address], capture_output=True, text=True, timeout=PROBE_S, check=False,
             stdin=subprocess.DEVNULL, errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise refused(address, f"it gave no answer that Ray understands within {PROBE_S:g} s") from None
-    if done.returncode:
-        raise refused(address, done.stdout.strip() or f"joining it ended with exit code {done.returncode}")
+        return f"it gave no answer that Ray understands within {PROBE_S:g} s"
+    return (done.stdout.strip() or f"joining it ended with exit code {done.returncode}") if done.returncode else ""
 
 
 def refused(address: str, said: str) -> RooflensError:

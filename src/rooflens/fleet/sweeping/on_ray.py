@@ -11,6 +11,7 @@ from typing import Any
 
 import rooflens
 from rooflens.errors import RooflensError
+from rooflens.fleet.measuring.cluster import why_not
 from rooflens.fleet.sweeping.folder import Folder
 from rooflens.fleet.sweeping.shard import Work, shard
 
@@ -84,19 +85,33 @@ def _join(ray: Any, address: str, workers: int, env: Mapping[str, Any] | None) -
         _reachable(address)
         ours["py_modules"] = [str(Path(rooflens.__file__).parent)]
         ray.init(address=address, runtime_env={**ours, **(env or {})}, **quiet)
-    except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-        raise RooflensError(
-            f"--ray {address}: nobody answers there ({_first(error)}); start Ray, or leave it out"
-        ) from None
+    except RooflensError:
+        raise
+    except Exception as error:  # noqa: BLE001 - Ray raises of every kind, and each is a sentence
+        if env and isinstance(error, (TypeError, ValueError)):
+            raise RooflensError(f"--ray-env: Ray does not take it: {_first(error)}") from None
+        raise _nobody(address, _first(error)) from None
 
 
 def _reachable(address: str) -> None:
-    """Raises OSError where nothing listens: Ray would go on trying for minutes."""
+    """Raises RooflensError where nothing listens, or something that is no Ray: Ray would go on trying for minutes."""
     import socket
 
+    if address == "auto":
+        return
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise RooflensError(f"--ray {address}: write auto, HOST:PORT, ray://HOST:PORT, or local for a Ray of its own")
+    try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except OSError as error:
+        raise _nobody(address, _first(error)) from None
+    if said := why_not(address):
+        raise _nobody(address, said.splitlines()[0][:200])
+
+
+def _nobody(address: str, said: str) -> RooflensError:
+    return RooflensError(f"--ray {address}: nobody answers there ({said}); start Ray, or leave it out")
 
 
 def _ray() -> Any:
