@@ -14,8 +14,9 @@ from rooflens.measure.collectives import LARGEST, Collectives, Start, measure_co
 from rooflens.measure.links import Copies, measure_copies
 from rooflens.measure.options import Options, Progress, silent
 from rooflens.records import replace
+from rooflens.roofline.across import BEHIND
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.collective import CopyPoint
+from rooflens.roofline.collective import CopyPoint, both_ways
 from rooflens.roofline.exchanges import copy_ceilings, link_ceilings
 from rooflens.roofline.node import Gpu, Node
 from rooflens.roofline.profile import Profile
@@ -23,7 +24,6 @@ from rooflens.roofline.wires import pcie_bytes_per_s
 from rooflens.samples import median
 from rooflens.units import percent, show
 
-BEHIND = 0.95  # of the median of the pairs joined alike: a pair under it is named
 COPIES_PART = 0.3  # of the time that links take
 PROMISED = "promised"
 LARGEST_LOOPBACK = 1 << 26
@@ -118,7 +118,7 @@ def behind(copies: Sequence[CopyPoint]) -> Iterator[str]:
     for both in (False, True):
         alike: dict[str, list[CopyPoint]] = {}
         for p in copies:
-            if p.bytes == largest and ("+" in p.pair) == both:
+            if p.bytes == largest and both_ways(p.pair) == both:
                 alike.setdefault(p.level, []).append(p)
         for level, points in alike.items():
             usual = median(p.bytes_per_s for p in points)

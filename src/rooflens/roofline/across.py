@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rooflens.records import record
 from rooflens.samples import median, speed_ratio
 
-BEHIND = 0.95  # a device that stays under this share of the median is named
+BEHIND = 0.95  # a device, or a pair of them, that stays under this share of the median of its equals is named
 
 
 @record

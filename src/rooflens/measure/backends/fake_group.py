@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from rooflens.measure.backend import Cannot
 from rooflens.measure.backends.fake import FakeBackend
 from rooflens.measure.collectives import Hung, Joined, said
-from rooflens.operators.collectives import Group as Devices
-from rooflens.operators.collectives import ways
+from rooflens.operators.collectives import bus_share
 from rooflens.records import field, record
 from rooflens.roofline.collective import Launcher, Operation
 from rooflens.roofline.knee import Line, least_s
@@ -53,7 +52,7 @@ class FakeGroup:
         operation, size, launcher, calls = self._told
         if self._links.hangs and self._links.hangs[0] == operation and size >= self._links.hangs[1]:
             raise Hung(f"{self.devices} fakes: {said(operation, size, launcher)} gave no answer within 30 s")
-        wire = size * min(way.link_bytes for way in ways(operation, Devices(self.devices)))
+        wire = size * bus_share(operation, self.devices)
         one_s = least_s(self._links.protocols, wire)
         if launcher == "eager":
             one_s = max(one_s, self._links.host_s)
