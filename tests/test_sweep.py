@@ -361,6 +361,7 @@ def test_a_dry_run_says_what_it_would_be(tmp_path: Path, capsys: pytest.CaptureF
         ("sweep query {out} --where tp=two", "tp is a number"),
         ("sweep query {out} --where batch=nan", "batch is a number"),
         ("sweep query {out} --where batch=1,inf", "batch is a number"),
+        ("sweep query {out} --where tp=1 --where tp=2", "tp is there twice; write its values with commas"),
         ("sweep query {out} --tpot 50", "write the unit too"),
         ("sweep query {out} --by modell", "did you mean 'model'"),
     ],

@@ -65,7 +65,7 @@ def command(
     from rooflens.api.sweeping import query
 
     wanted = Wanted(
-        where=dict(_condition(text) for text in where),
+        where=_conditions(where),
         by=tuple(part.strip() for part in by.split(",")) if by is not None else (),
         tpot_s=_seconds(tpot, "tpot"),
         ttft_s=_seconds(ttft, "ttft"),
@@ -79,6 +79,16 @@ def command(
     emit(artefacts.to_json(whole, QUERY_SCHEMA) if as_json else _shown(found, lang))
     if not found.points:
         raise AnswerIsNo(f"no point in {folder} meets this")
+
+
+def _conditions(texts: tuple[str, ...]) -> dict[str, tuple[Value, ...]]:
+    """All of them by column. Raises RooflensError for a column that is there twice."""
+    found: dict[str, tuple[Value, ...]] = {}
+    for name, values in map(_condition, texts):
+        if name in found:
+            raise RooflensError(f"--where: {name} is there twice; write its values with commas, as {name}=A,B")
+        found[name] = values
+    return found
 
 
 def _condition(text: str) -> tuple[str, tuple[Value, ...]]:
