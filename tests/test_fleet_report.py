@@ -265,6 +265,19 @@ def test_a_device_without_any_figure_is_a_no(dumb: tuple[str, ...]) -> None:
     assert not any("which its equals have" in note for note in found.notes)
 
 
+def test_where_no_figure_can_be_trusted_nobody_is_cleared() -> None:
+    def doubted(profile: Profile) -> Profile:
+        ceilings = tuple(replace(c, trusted=False, why_not="others ran") for c in profile.ceilings)
+        together = {name: doubted(own) for name, own in profile.together.items()}
+        return replace(profile, ceilings=ceilings, together=together)
+
+    found = simulated(node_names(4), 2, change=doubted)
+    assert not found.healthy
+    assert not found.out
+    assert found.notes[0].startswith("not one figure of all is trusted")
+    assert simulated(node_names(4), 2).healthy
+
+
 def test_one_clock_that_is_wrong_does_not_date_a_run(tmp_path: Path) -> None:
     files = [measured(n, node_profile(n, 0, devices=1)) for n in node_names(5)]
     files[3] = replace(files[3], started="2099-01-01T00:00:00+00:00")

@@ -90,9 +90,11 @@ def report(
     warned = tuple(
         replace(one, reasons=faults) for one in devices if one.state != "out" and (faults := causes.faults(one.of))
     )
-    own = {figure.id for figure in figures if figure.whose == "device"}
+    of_devices = [figure for figure in figures if figure.whose == "device"]
+    own = {figure.id for figure in of_devices}
+    doubtful = [NOTES["doubtful"]] if of_devices and not any(figure.trusted for figure in of_devices) else []
     return Report(
-        healthy=not counts["out"] and not slow and not silent and len(files) >= (expected or 0),
+        healthy=not (counts["out"] or slow or silent or doubtful) and len(files) >= (expected or 0),
         nodes=len(files),
         counts=dict(counts),
         kinds=tuple(_kinds(devices, keys)),
@@ -102,7 +104,7 @@ def report(
         slow_links=slow,
         silent=silent,
         warned=warned,
-        notes=tuple(dict.fromkeys([*found.notes, *_about(files, expected), *_lacking(figures, keys),
+        notes=tuple(dict.fromkeys([*doubtful, *found.notes, *_about(files, expected), *_lacking(figures, keys),
                                    *_unknown(keys, baseline)])),
         expected=expected,
         rules=rules,

@@ -31,6 +31,7 @@ NOTES: dict[str, str] = {
     "missing": "{count} of {all} nodes have no file",
     "lacks": "{of}: no figure of {id}, which its equals have",
     "mute": "nothing was measured of {of}; measure this node again",
+    "doubtful": "not one figure of all is trusted, so nobody is cleared; measure again while nothing else runs",
     "no_history": "{key}: not in the baseline; --save-baseline puts it there",
     "no_price": "{of}: what it costs is not known: {why}",
     "wiring": "its path is {kind} and that of most others in this place is {usual}",
