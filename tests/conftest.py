@@ -14,6 +14,8 @@ settings.register_profile("fast", deadline=None, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
+os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # else a Ray in this process asks for a token in those after it
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell sets it for what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
