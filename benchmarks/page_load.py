@@ -3,10 +3,12 @@
     python -m benchmarks.page_load [--users 50] [--each 5] [--seconds 20] [--drag 20]
 
 Each of the users has a question of their own (model, machine, context, formats, engine) and drags its batch up and
-down over the stops of the slider, so many times a second, whatever comes back; after three seconds each also asks for
-levers, and asks again when told to. The server is another process with children of its own and these clients are one
-more: on two cores all share them. The one who drags alone asks for batches that nobody asked for before, at a context
-of their own. Times are from the moment at which a question was due to the last byte of its answer.
+down over the stops of the slider, so many times a second, as the page does: one question is on its way at a time, and
+what the slider passed meanwhile is not asked (--pile: everything is asked at once, whatever comes back, as no page
+does). After three seconds each also asks for levers, and asks again when told to. The server is another process with
+children of its own and these clients are one more: on two cores all share them. The one who drags alone asks for
+batches that nobody asked for before, at a context of their own. Times are from the moment at which a question was due
+to the last byte of its answer.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class Told:
 def question(user: int) -> dict[str, Any]:
     """What a user looks at."""
     model, machine = MODELS[user % len(MODELS)], MACHINES[user // len(MODELS) % len(MACHINES)]
-    asked = {"model": model, "machines": [machine], "context": 1024 + 64 * user}
+    asked = {"model": model, "machines": [machine], "context": 1024 + 60 * user}
     more = {"engine": ENGINES[user % len(ENGINES)], "tp": 4 if model == "llama-3.1-70b" else None}
     return {**asked, **{name: value for name, value in more.items() if value}}
 
@@ -88,24 +90,30 @@ async def one(port: int, kind: str, asked: dict[str, Any], due: float, told: Tol
         told.failed[str(status)] = told.failed.get(str(status), 0) + 1
 
 
-async def user(port: int, number: int, each: float, seconds: float, told: Told, *, levers: bool = True) -> None:
+async def user(port: int, number: int, pace: argparse.Namespace, told: Told) -> None:
     """Drags so many times a second."""
-    began = time.monotonic() + number / 50 / each
+    began, turns = time.monotonic() + number / pace.users / pace.each, int(pace.seconds * pace.each)
     tasks = []
-    for turn in range(int(seconds * each)):
-        due = began + turn / each
+    turn = 0
+    while turn < turns:
+        due = began + turn / pace.each
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         asked = {**question(number), "batch": dragged(turn + number)}
-        tasks.append(asyncio.create_task(one(port, "state", asked, due, told)))
-        if levers and turn == int(LEVERS_AFTER_S * each):
+        if not pace.no_levers and len(tasks) == 0 and turn >= int(LEVERS_AFTER_S * pace.each):
             tasks.append(asyncio.create_task(one(port, "levers", asked, due, told)))
+        drag = asyncio.create_task(one(port, "state", asked, due, told))
+        if pace.pile:
+            tasks.append(drag)
+        else:
+            await drag
+        turn = turn + 1 if pace.pile else max(turn + 1, int((time.monotonic() - began) * pace.each))
     await asyncio.gather(*tasks)
 
 
-async def crowd(port: int, users: int, each: float, seconds: float, *, levers: bool = True) -> tuple[Told, float]:
-    """All of them; what they were told, and how long it took until the last drag was answered."""
+async def crowd(port: int, pace: argparse.Namespace) -> tuple[Told, float]:
+    """All of them; what they were told, and how long it took until the last question was answered."""
     told, began = Told(), time.monotonic()
-    await asyncio.gather(*(user(port, number, each, seconds, told, levers=levers) for number in range(users)))
+    await asyncio.gather(*(user(port, number, pace, told) for number in range(pace.users)))
     return told, time.monotonic() - began
 
 
@@ -149,6 +157,8 @@ def main() -> int:
     options.add_argument("--each", type=float, default=5.0, help="questions a second of each of them")
     options.add_argument("--seconds", type=float, default=20.0)
     options.add_argument("--no-levers", action="store_true", help="nobody asks for levers")
+    options.add_argument("--pile", action="store_true", help="all questions are asked, answered or not")
+    options.add_argument("--twice", action="store_true", help="and once more, when most has been asked before")
     options.add_argument("--drag", type=float, default=20.0, help="questions a second of the one alone")
     asked = options.parse_args()
     with served() as port:
@@ -156,11 +166,15 @@ def main() -> int:
         drag = asyncio.run(alone(port, asked.drag, 10))
         print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
         print(f"alone at {asked.drag:g}/s: {shown('state', drag)}, errors {drag.failed or 0}")
-        told, _ = asyncio.run(crowd(port, asked.users, asked.each, asked.seconds, levers=not asked.no_levers))
-        rate = len(told.late_s.get("state", [])) / asked.seconds
-        print(f"{asked.users} users at {asked.each:g}/s: {rate:.0f} answers/s, errors {told.failed or 0}")
-        print(f"  {shown('state', told)}")
-        print(f"  {shown('levers', told)}, told to ask again {told.again} times")
+        for again in range(1 + asked.twice):
+            told, took_s = asyncio.run(crowd(port, asked))
+            came = len(told.late_s.get("state", []))
+            print(
+                f"{asked.users} users at {asked.each:g}/s{', again' * again}: {came} of "
+                f"{int(asked.users * asked.each * asked.seconds)} answered in {took_s:.0f} s, errors {told.failed or 0}"
+            )
+            print(f"  {shown('state', told)}")
+            print(f"  {shown('levers', told)}, told to ask again {told.again} times")
     return int(bool(told.failed or drag.failed))
 
 

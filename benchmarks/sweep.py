@@ -1,11 +1,12 @@
 """How fast a grid is swept into Parquet: points/s, memory, disk, and what a second worker brings.
 
-    python -m benchmarks.sweep [--points N] [--ratio N] [--ray] [--keep DIR]
+    python -m benchmarks.sweep [--points N] [--ratio N] [--ray] [--columns] [--keep DIR]
 
 Needs the extra `fleet`. Three sweeps, each by the command a person types: a smaller grid by one worker and by two, for
 their ratio, then the large one by two. Wanted: 100 million points by 2 workers in at most 150 s, under 1 GB of memory
 (all processes together) and 4 GB of disk; two workers at least 1.6 times as fast as one; both with the same bytes.
---ray: the smaller grid also on Ray, two workers of a cluster on this computer. Wall clocks count other work on the
+--ray: the smaller grid also on Ray, two workers of a cluster on this computer. --columns: the smaller grid also with
+few columns. Wall clocks count other work on the
 machine; processor seconds nearly do not, and the load is printed beside them.
 """
 
@@ -28,6 +29,7 @@ from pathlib import Path
 import psutil
 
 POINTS, RATIO = 100_000_000, 32_000_000
+COLUMNS = (("tpot_estimate_s", "usd_per_million_tokens", "fits"), ("tpot_floor_s", "fits", "bound"))
 MODELS = (
     "llama-3.1-8b", "llama-3.1-70b", "qwen2.5-7b", "qwen2.5-32b", "mistral-nemo-12b", "gpt-oss-120b", "glm-4.5",
     "deepseek-v3",
@@ -70,6 +72,9 @@ def main() -> None:
         if asked.ray:
             on_ray = sweep(room, asked.ratio, "ratio-ray", "--ray", "local", "--workers", "2")
             print(line("Ray      ", on_ray), "the same bytes" if on_ray.digest == one.digest else "OTHER BYTES")
+        for columns in COLUMNS if asked.columns else ():
+            few = sweep(room, asked.ratio, "columns", "--workers", "2", columns=columns)
+            print(line("2 workers", few), ", ".join(columns))
         large = sweep(room, asked.points, "large", "--workers", "2")
         print(line("2 workers", large))
         print(f"wanted of {POINTS:,} points: 150 s, 1 GB of memory, 4 GB of disk")
@@ -79,10 +84,11 @@ def main() -> None:
             shutil.rmtree(room, ignore_errors=True)
 
 
-def sweep(room: Path, points: int, name: str, *how: str) -> Took:
+def sweep(room: Path, points: int, name: str, *how: str, columns: tuple[str, ...] = ()) -> Took:
     """Sweeps so many points into a folder, and looks at the processes meanwhile."""
     grid, out = room / f"{name}.json", room / name
-    grid.write_text(json.dumps(grid_of(points)))
+    room.mkdir(parents=True, exist_ok=True)
+    grid.write_text(json.dumps(grid_of(points) | ({"columns": columns} if columns else {})))
     shutil.rmtree(out, ignore_errors=True)
     line = [sys.executable, "-m", "rooflens", "sweep", str(grid), "-o", str(out), "--json", *how]
     began = time.monotonic()
@@ -165,6 +171,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--points", type=int, default=POINTS, help="of the large grid")
     parser.add_argument("--ratio", type=int, default=RATIO, help="of the grid swept by one worker and by two")
     parser.add_argument("--ray", action="store_true", help="also on Ray")
+    parser.add_argument("--columns", action="store_true", help="also with few columns")
     parser.add_argument("--keep", type=Path, help="sweep into this folder and leave it")
     return parser.parse_args()
 

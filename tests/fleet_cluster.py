@@ -44,7 +44,9 @@ class Cluster(NamedTuple):
 def cluster(count: int, gpus: int = GPUS) -> Iterator[Cluster]:
     """`count` nodes named node-0 and on, each with one processor and `gpus` accelerators as Ray counts them."""
     folder = tempfile.mkdtemp(prefix="rl-", dir="/tmp")  # sockets have short names
-    home = {**os.environ, "HOME": folder, "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
+    Path(folder, "ray").mkdir()  # where Ray notes which cluster is the newest: not where a user's own is noted
+    own = {"HOME": folder, "RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
+    home = {**os.environ, **own}
     command = [sys.executable, __file__, str(count), str(gpus), folder]
     with Path(folder, "log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
