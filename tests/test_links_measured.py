@@ -39,7 +39,7 @@ from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint
 from rooflens.roofline.exchanges import fits, link_ceilings, protocols, usual_way
 from rooflens.roofline.knee import Line, error, line, lines
 from rooflens.roofline.links import by_algorithm_s, collective_s
-from rooflens.roofline.node import Gpu, Link, Node, NvlinkPort
+from rooflens.roofline.node import Gpu, HostLink, Link, Node, NvlinkPort
 from rooflens.roofline.profile import SCHEMA, Profile
 from rooflens.workload import Operator
 
@@ -277,6 +277,20 @@ def test_a_dead_link_and_other_devices_are_said():
     assert promised(node, (0, 1)) == 2 * 25e9
     assert promised(None, (0, 1)) is None
     assert promised(Node((Gpu(0), Gpu(1)), (Link(0, 1, "NVLink", 2),)), (0, 1)) is None  # no rate of a port is known
+
+
+def test_two_pairs_with_bridges_promise_together_what_leads_from_one_to_the_other():
+    bridged = (Link(0, 1, "NVLink", 4), Link(2, 3, "NVLink", 4))
+    between = tuple(Link(a, b, "SYS") for a in (0, 1) for b in (2, 3))
+    lanes = HostLink(max_gen=4, max_width=16)
+    node = Node(tuple(Gpu(i, ports=port(*[25e9] * 4), pcie=lanes) for i in range(4)), (*bridged, *between))
+    assert promised(node, (0, 1)) == 4 * 25e9
+    assert promised(node, range(4)) == pytest.approx(16 * 16e9 * 128 / 130 / 8)  # lanes x GT/s x encoding
+
+
+def test_links_in_numbers_unknown_promise_nothing():
+    gpus = tuple(Gpu(i, ports=port(25e9)) for i in range(2))
+    assert promised(Node(gpus, (Link(0, 1, "NVLink"),)), (0, 1)) is None
 
 
 def test_a_pair_behind_the_others_is_named():

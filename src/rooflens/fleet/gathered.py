@@ -136,7 +136,7 @@ def measured(node: str, profile: Profile) -> NodeFile:
         distrust={of: one.device.distrust for of, one in devices.items() if one.device.distrust},
         limits_w={of: limit for of, one in devices.items() if (limit := one.device.power_limit_w)},
         numbers={of: _number(of) for of in devices},
-        paths=dict(_paths(found, chips)),
+        paths={f"{link.a}-{link.b}": route(found, chips, (link.a, link.b)) for link in found.links},
         buses=_buses(profile),
         notes=tuple(_notes(node, profile)),
     )
@@ -165,17 +165,6 @@ def _chips(node: Node) -> dict[int, Accelerator]:
 @lru_cache(256)
 def _chip(name: str, memory_bytes: float | None) -> Accelerator | None:
     return chips_of(Node(gpus=(Gpu(0, name, memory_bytes),))).get(0)
-
-
-def _paths(node: Node, chips: Mapping[int, Accelerator]) -> Iterator[tuple[str, Route]]:
-    """What leads from one device to another, by the node's tools; the rate from the catalogue, or from its ports."""
-    ports = {gpu.index: [port.bytes_per_s or 0.0 for port in gpu.ports or ()] for gpu in node.gpus or ()}
-    for link in node.links:
-        found = route(node, chips, (link.a, link.b))
-        each = max((*ports.get(link.a, ()), *ports.get(link.b, ())), default=0.0)
-        if found.bytes_per_s is None and found.links and each:
-            found = replace(found, bytes_per_s=found.links * each)
-        yield f"{link.a}-{link.b}", found
 
 
 def _number(of: str) -> int:

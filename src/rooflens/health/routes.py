@@ -7,8 +7,9 @@ from itertools import combinations
 
 from rooflens.catalogue import Accelerator
 from rooflens.health.record import Route
-from rooflens.roofline.node import KINDS, Gpu, Kind, Node
+from rooflens.roofline.node import KINDS, Gpu, Kind, Node, NvlinkPort
 from rooflens.roofline.wires import link_bytes_per_s, links, pcie_bytes_per_s
+from rooflens.samples import median
 
 Chips = Mapping[int, Accelerator]
 FABRIC: tuple[Kind, ...] = ("NVLink", "XGMI")
@@ -27,20 +28,31 @@ def route(node: Node, chips: Chips, gpus: Sequence[int]) -> Route:
     worst: Kind = max(kinds, key=KINDS.index) if kinds else "unknown"
     if worst not in FABRIC and "NVLink" in kinds and _ringed(node, gpus):
         worst = "NVLink"
-    if worst == "NVLink":
-        least = min(gpus, key=lambda gpu: linked(node, chips, gpu, gpus))
-        count = linked(node, chips, least, gpus)
-        each = link_bytes_per_s(chips[least]) if least in chips else None
-        return Route(tuple(gpus), worst, count, count * each if each else None)
-    if worst == "XGMI":
-        least = gpus[0]
-        each = link_bytes_per_s(chips[least]) if least in chips else None
-        most = links(chips[least]) if least in chips else None
-        count = len(gpus) - 1 if most is None else min(len(gpus) - 1, most)
-        return Route(tuple(gpus), worst, count, count * each if each else None)
-    rates = [_pcie(gpu, chips) for gpu in node.gpus or () if gpu.index in gpus]
+    if worst in FABRIC:
+        return _by_links(node, chips, gpus, worst)
+    return Route(tuple(gpus), worst, None, _least([_pcie(gpu, chips) for gpu in node.gpus or () if gpu.index in gpus]))
+
+
+def _by_links(node: Node, chips: Chips, gpus: Sequence[int], kind: Kind) -> Route:
+    """Links x the rate of one, of the device that has the least."""
+    others = len(gpus) - 1
+    counts = {g: linked(node, chips, g, gpus) if kind == "NVLink" else _xgmi(chips.get(g), others) for g in gpus}
+    ports = {gpu.index: gpu.ports or () for gpu in node.gpus or ()}
+    each = {gpu: _link_bytes_per_s(chips.get(gpu), ports.get(gpu, ())) for gpu in gpus}
+    rates = [count * rate if count and (rate := each[gpu]) else None for gpu, count in counts.items()]
+    return Route(tuple(gpus), kind, min(counts.values()), _least(rates))
+
+
+def _link_bytes_per_s(chip: Accelerator | None, ports: Sequence[NvlinkPort]) -> float | None:
+    """Byte/s of one link: as its maker states it, else as the tools show those that are up."""
+    up = [port.bytes_per_s for port in ports if port.bytes_per_s]
+    return (link_bytes_per_s(chip) if chip else None) or (median(up) if up else None)
+
+
+def _least(rates: Sequence[float | None]) -> float | None:
+    """The slowest; None where one is not known."""
     known = [rate for rate in rates if rate is not None]
-    return Route(tuple(gpus), worst, None, min(known) if len(known) == len(rates) and known else None)
+    return min(known) if known and len(known) == len(rates) else None
 
 
 def linked(node: Node, chips: Chips, gpu: int, gpus: Sequence[int]) -> int:
@@ -51,6 +63,12 @@ def linked(node: Node, chips: Chips, gpu: int, gpus: Sequence[int]) -> int:
     if everywhere > (most or MOST_LINKS):
         return min(most or MOST_LINKS, max(counts, default=0))
     return sum(counts)
+
+
+def _xgmi(chip: Accelerator | None, others: int) -> int:
+    """XGMI links of a device to the others of its group: one to each, up to what its chip has."""
+    most = links(chip) if chip else None
+    return others if most is None else min(others, most)
 
 
 def best(node: Node, chips: Chips, size: int) -> Route | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rooflens.health.routes import linked
+from rooflens.health.routes import route
 from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
 from rooflens.measure.collectives import LARGEST, Collectives, Start, measure_collectives
@@ -18,9 +18,8 @@ from rooflens.roofline.across import BEHIND
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.collective import CopyPoint, both_ways
 from rooflens.roofline.exchanges import copy_ceilings, link_ceilings
-from rooflens.roofline.node import Gpu, Node
+from rooflens.roofline.node import Node
 from rooflens.roofline.profile import Profile
-from rooflens.roofline.wires import pcie_bytes_per_s
 from rooflens.samples import median
 from rooflens.units import percent, show
 
@@ -90,13 +89,10 @@ def joined(
 def promised(node: Node | None, numbers: Sequence[int]) -> float | None:
     """Byte/s that the links of one device to the others carry in one direction: links x link rate, of the least device.
 
-    None where the tools do not say. Over PCIe: lanes x lane rate of the slowest device.
+    By the tools alone, no datasheet; None where they do not say. Over PCIe: lanes x lane rate of the slowest device.
     """
-    gpus = [gpu for gpu in (node.gpus if node else None) or () if gpu.index in numbers]
-    if node is None or len(gpus) < 2:
-        return None
-    rates = [_promised(node, gpu, numbers) for gpu in gpus]
-    return min((r for r in rates if r), default=None) if all(rates) else None
+    gpus = [gpu.index for gpu in (node.gpus if node else None) or () if gpu.index in numbers]
+    return route(node, {}, gpus).bytes_per_s if node and len(gpus) > 1 else None
 
 
 def odd(node: Node | None, copies: Sequence[CopyPoint] = ()) -> Iterator[str]:
@@ -126,13 +122,3 @@ def behind(copies: Sequence[CopyPoint]) -> Iterator[str]:
                 if p.bytes_per_s < BEHIND * usual:
                     rate, share = show(p.bytes_per_s, "B/s"), percent(p.bytes_per_s / usual)
                     yield f"{p.pair} copies {rate} over {level}, {share} of the median of {len(points)} pairs"
-
-
-def _promised(node: Node, gpu: Gpu, numbers: Sequence[int]) -> float | None:
-    ports = [port.bytes_per_s for port in gpu.ports or () if port.bytes_per_s]
-    count = linked(node, {}, gpu.index, numbers)
-    if count and ports:
-        return count * median(ports)
-    if any((link := node.link(gpu.index, other)) and link.kind == "NVLink" for other in numbers if other != gpu.index):
-        return None
-    return pcie_bytes_per_s(gpu.pcie.max_gen or gpu.pcie.gen, gpu.pcie.width or gpu.pcie.max_width)
