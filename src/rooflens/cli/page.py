@@ -87,7 +87,8 @@ def opened(asked: dict[str, Any]) -> tuple[State, Given]:
     sizes = said_bytes(asked.pop("runtime_bytes", None), asked.pop("graph_bytes", None))
     said = {name: value for name, value in {**asked, **sizes}.items() if value is not None}
     said["machines"] = list(said.get("machines") or [MACHINE])
-    given = hiding.given(name.partition(",")[0].strip() for name in said["machines"] if _is_file(name))
+    named = hiding.given(name.partition(",")[0].strip() for name in said["machines"] if _is_file(name))
+    given = {**named, **hiding.kept_run()}
     called = {path: name for name, path in given.items()}
     said["machines"] = [_called(name, called) for name in said["machines"]]
     path = Path(said["model"])

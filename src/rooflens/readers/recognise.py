@@ -40,6 +40,11 @@ def reader(content: Content) -> Reader:
     return found
 
 
+def is_profiler(found: Reader) -> bool:
+    """Whether what it reads are kernels of a profiler, and no benchmark's figures."""
+    return found in (ncu_rep.report, nsys_sqlite.database, torch_trace.trace, *_TABLES)
+
+
 def _why_not(content: Content) -> str:
     said = next((f" {why}" for pattern, why in _OTHERS if pattern.search(content.head)), None)
     what = "is no profile or benchmark that is known here"
@@ -111,13 +116,19 @@ def _lines(read: Callable[[Any, str], Observed]) -> Reader:
 def _text(head: str) -> Reader | None:
     """By headers and by lines that only one tool writes."""
     lines = head.splitlines()
-    for is_header, found in ((ncu_table.is_header, _lines(ncu.csv)), (nsys_stats.is_header, _lines(nsys_stats.stats)),
-                             (rocprof.is_header, _lines(rocprof.csv))):  # fmt: skip
+    for found, is_header in _TABLES.items():
         if any(is_header(line.strip()) for line in lines):
             return found
     known = next((found for pattern, found in _TEXTS if pattern.search(head)), None)
-    return known or (_lines(ncu.csv) if re.search(r"^==(PROF|ERROR)==", head, re.MULTILINE) else None)
+    return known or (_NCU if re.search(r"^==(PROF|ERROR)==", head, re.MULTILINE) else None)
 
+
+_NCU = _lines(ncu.csv)
+_TABLES: dict[Reader, Callable[[str], bool]] = {  # of profilers, by their headers
+    _NCU: ncu_table.is_header,
+    _lines(nsys_stats.stats): nsys_stats.is_header,
+    _lines(rocprof.csv): rocprof.is_header,
+}
 
 _TEXTS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"^device,.*\bHBMBw\b", re.MULTILINE), _whole(matmul_tests.rocm_roofs)),

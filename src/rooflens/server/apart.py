@@ -1,7 +1,8 @@
 """A file of a stranger is read in a process of its own that can be killed.
 
-`python -m rooflens.server.apart` reads one request from standard input and writes one answer to standard output. Its
-memory, its time and the size of what it could write are limited by the system before it looks at anything.
+`python -m rooflens.server.apart` reads one request from standard input and writes to standard output a line with the
+verb of the command line that reads such a file, as soon as it knows, and then one answer. Its memory, its time and the
+size of what it could write are limited by the system before it looks at anything.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,8 @@ SECONDS = 5.0  # a file is read by then, or not at all
 MEMORY_BYTES = 3 << 30
 FILE_BYTES = 256 << 20
 MOST_UPLOAD = 32 << 20
-TOO_LONG = (
-    "it was not read within {seconds:g} s and was stopped; the command line has no such limit: rooflens {verb} FILE"
-)
+TOO_LONG = "it was not read within {seconds:g} s and was stopped; the command line has no such limit"
+READ_BY = ": rooflens {verb} FILE"
 BROKEN = "it could not be read: the process that read it ended without an answer; try the command line"
 
 
@@ -35,23 +36,23 @@ async def file(name: str, content: bytes, asked: dict[str, Any], seconds: float 
     with memory.folder() as made:
         path = made / memory.plain(name)
         path.write_bytes(content)
-        too_long = TOO_LONG.format(seconds=seconds, verb="kernels")
         try:
-            return await _answer({"path": str(path), "asked": asked}, seconds, too_long)
+            return await _answer({"path": str(path), "asked": asked}, seconds)
         except RooflensError as error:
             raise RooflensError(str(error).replace(f"{made}/", "").replace(str(made), "")) from None
 
 
-async def _answer(request: dict[str, Any], seconds: float, too_long: str) -> dict[str, Any]:
+async def _answer(request: dict[str, Any], seconds: float) -> dict[str, Any]:
     command = (sys.executable, "-m", "rooflens.server.apart")
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
+    verb = ""
     try:
-        out, _ = await asyncio.wait_for(
-            child.communicate(json.dumps({**request, "seconds": seconds}).encode()), seconds
-        )
+        async with asyncio.timeout(seconds):
+            verb = await _asked(child, json.dumps({**request, "seconds": seconds}).encode())
+            out = b"" if child.stdout is None else await child.stdout.read()
     except TimeoutError:
-        raise RooflensError(too_long) from None
+        raise RooflensError(TOO_LONG.format(seconds=seconds) + (verb and READ_BY.format(verb=verb))) from None
     finally:
         if child.returncode is None:
             child.kill()
@@ -63,6 +64,17 @@ async def _answer(request: dict[str, Any], seconds: float, too_long: str) -> dic
     if "error" in found:
         raise RooflensError(found["error"])
     return found
+
+
+async def _asked(child: asyncio.subprocess.Process, request: bytes) -> str:
+    """The verb that reads the file, where the child knows one; it is asked, and works on the answer."""
+    if child.stdin is None or child.stdout is None:
+        return ""
+    with suppress(ConnectionError):  # it ended, and what it said is read
+        child.stdin.write(request)
+        await child.stdin.drain()
+    child.stdin.close()
+    return (await child.stdout.readline()).decode().strip()
 
 
 def _limited(seconds: float) -> None:
@@ -81,9 +93,12 @@ def _limited(seconds: float) -> None:
 
 
 def _done(request: dict[str, Any]) -> dict[str, Any]:
-    from rooflens.server.uploads import Asked, read
+    from rooflens.server.uploads import Asked, read, verb
 
-    return read(Path(request["path"]), decode(Asked, request["asked"], "file"))
+    path = Path(request["path"])
+    sys.stdout.write(f"{verb(path) or ''}\n")
+    sys.stdout.flush()
+    return read(path, decode(Asked, request["asked"], "file"))
 
 
 def main() -> None:

@@ -7,12 +7,14 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from rooflens import artefacts, catalogue
-from rooflens.errors import Unknown
+from rooflens.errors import RooflensError, Unknown
 
+HERE = "here"
 Given = Mapping[str, str]
 """Machines that the person who started the page named by a file: what the page calls each -> its path."""
 
@@ -32,8 +34,16 @@ def _taken(name: str, found: Given) -> bool:
     try:
         catalogue.accelerator(name)
     except Unknown:
-        return name in found or name == "here" or name.startswith(artefacts.MEASURED)
+        return name in found or name == HERE or name.startswith(artefacts.MEASURED)
     return True
+
+
+def kept_run() -> dict[str, str]:
+    """`here` as a file: the run that is kept of this machine, where there is one."""
+    with suppress(RooflensError):  # no home, no run
+        path = artefacts.here()
+        return {HERE: str(path)} if path.is_file() else {}
+    return {}
 
 
 def named(answer: bytes, given: Given) -> bytes:

@@ -75,6 +75,7 @@ def listen(first: State, given: Given, made: socket.socket, names: frozenset[str
     many, few = processes()
     signal.signal(signal.SIGTERM, _ended)  # uvicorn sends it again when it is done, and copies would be left behind
     who = partial(Processes, many, QUICK_S), partial(Processes, few, LEVERS_S, nice=NICE)
+    memory.sweep()
     with memory.as_they_are(given) as copies:
         page = app(moved(first, given, copies), copies, LOOPBACK | names, *who)
         config = uvicorn.Config(

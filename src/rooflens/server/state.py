@@ -9,10 +9,11 @@ from rooflens.catalogue.engines import engines
 from rooflens.errors import RooflensError, Unknown
 from rooflens.operators.standard import AttentionForm
 from rooflens.records import checked, decode, fields, record, replace
-from rooflens.server.hiding import Given
+from rooflens.server.hiding import HERE, Given
 from rooflens.workload import MOST_SKEW, Mask, Phase
 
 NOBODY: Given = {}
+NO_RUN = "`here`: no trusted run of this machine was kept when this started; make one with rooflens lab and start anew"
 SCHEMA = "rooflens/page/1"
 Lang = Literal["en", "es", "vi"]
 LANGS: tuple[Lang, ...] = ("en", "es", "vi")
@@ -139,8 +140,10 @@ def settled(asked: State, given: Given = NOBODY) -> State:
 def known_machine(text: str, given: Given = NOBODY) -> str:
     """A machine of the catalogue by its id, a measured one, `here` or a given one's file; its figures behind it."""
     name, *own = (part.strip() for part in text.split(","))
-    if name in given or name == "here" or name in measured():
+    if name in given or name in measured():
         return ",".join([given.get(name, name), *own])
+    if name == HERE:
+        raise RooflensError(NO_RUN)
     if name.startswith(artefacts.MEASURED):
         raise Unknown("measured machine", name, measured())
     return ",".join([catalogue.accelerator(name).id, *own])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from rooflens.present.judged import POINT, kernel_cells, point_cells
 from rooflens.present.retold import retold
 from rooflens.present.symbols import short
 from rooflens.present.words import say, share
+from rooflens.readers import nodes, recognise
+from rooflens.readers.content import content
 from rooflens.readers.metrics.scrapes import scrape
 from rooflens.records import record
 from rooflens.roofline.observed import Observed
@@ -54,6 +57,18 @@ def read(path: Path, asked: Asked) -> dict[str, Any]:
     if _PAGE.search(head):
         return _metrics(scrape(path.read_text(encoding="utf-8", errors="replace"), 0.0, path.name), asked.lang)
     return _tool(path, asked)
+
+
+def verb(path: Path) -> str | None:
+    """Which verb of the command line reads this file, by its beginning; None where that says nothing."""
+    with suppress(RooflensError), content(path) as opened:
+        if any(known.search(opened.head) for known in (_PROFILE, _PAGE)):
+            return None
+        with suppress(RooflensError):
+            return "kernels" if recognise.is_profiler(recognise.reader(opened)) else "bench"
+        nodes.from_text(opened.head, path.name)
+        return "doctor"
+    return None
 
 
 def _tool(path: Path, asked: Asked) -> dict[str, Any]:
