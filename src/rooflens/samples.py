@@ -22,6 +22,17 @@ def median(samples: Iterable[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
+def at_share(ordered: Sequence[float], share: float) -> float:
+    """The value before which this share of them lies, between two neighbours in equal ratios; none is negative.
+
+    Ratios, so that of seconds and of their rates the same one lies there.
+    """
+    place = share * (len(ordered) - 1)
+    before = int(place)
+    after, part = min(before + 1, len(ordered) - 1), place - before
+    return float(ordered[before] ** (1 - part) * ordered[after] ** part)
+
+
 def speed_ratio(value: float, reference: float, unit: str) -> float:
     """Speed over that of a reference, as 0.9 for a tenth slower: of seconds fewer are faster, of all else more."""
     return reference / value if unit == "s" else value / reference

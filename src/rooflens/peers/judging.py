@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rooflens.peers.history import Baseline
 from rooflens.peers.middle import Middle, figure_at, log_speed, middle, noise, stored
-from rooflens.peers.record import STATES, Against, Figure, Judged, Loss, Rules, Spread, Standing, State
+from rooflens.peers.record import NINE_OF_TEN, STATES, Against, Figure, Judged, Loss, Rules, Spread, Standing, State
 from rooflens.peers.sentences import NOTES
 from rooflens.peers.tails import beyond, quantile
 from rooflens.records import record
-from rooflens.samples import median, speed_ratio
+from rooflens.samples import at_share, median, speed_ratio
 from rooflens.units import percent
 
 FEWEST = 3  # of two, either may be the one that is wrong
@@ -207,7 +207,7 @@ def _loss(test: Test, state: State, rules: Rules) -> Loss:
 def _spread(one: _Class, known: Baseline, chances: Mapping[str, float], rules: Rules) -> Spread:
     ordered = sorted(zip(one.speeds, one.figures, strict=True), key=lambda row: row[0])
     first, values = one.figures[0], sorted(figure.value for figure in one.figures)
-    low, high = (figure_at(_at([at for at, _ in ordered], part), first.unit) for part in (0.05, 0.95))
+    low, high = (at_share([figure.value for _, figure in ordered], part) for part in NINE_OF_TEN)
     usual, centre = known.usual(first.key, first.id), one.middle.centre
     seen, sure = _visible(one, chances, rules) if one.middle.count >= FEWEST else (None, None)
     return Spread(
@@ -277,11 +277,3 @@ def _tails(classes: Sequence[_Class], rules: Rules) -> Iterator[str]:
             yield NOTES["tail"].format(
                 id=one.figures[0].id, count=one.tail, all=len(one.figures), share=percent(rules.least)
             )
-
-
-def _at(ordered: Sequence[float], share: float) -> float:
-    """The value below which this share lies, between the two nearest."""
-    place = share * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])

@@ -11,6 +11,7 @@ Against = Literal["peers", "baseline", "itself"]
 Whose = Literal["device", "pair", "node"]
 State = Literal["out", "unsure", "behind", "ok", "alone"]
 STATES: tuple[State, ...] = ("out", "unsure", "behind", "ok", "alone")  # worst first
+NINE_OF_TEN = (0.05, 0.95)  # lie between these two shares of a class
 Cause = Literal["clock", "power", "heat", "memory", "pcie", "nvlink", "contention", "wrong", "unknown"]
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rooflens.peers.record import Figure, Spread, Standing
+from rooflens.peers.record import NINE_OF_TEN, Figure, Spread, Standing
 from rooflens.present.boxes import Box
 from rooflens.present.canvas import Canvas, TextStyle
 from rooflens.present.palette import ALARM, FAINT, GRID, INK, MACHINES, PAPER, SOFT
@@ -15,7 +15,7 @@ from rooflens.present.words import say
 from rooflens.present.words import share as per_cent
 from rooflens.records import record
 from rooflens.roofline.collective import both_ways
-from rooflens.samples import median, speed_ratio
+from rooflens.samples import at_share, median, speed_ratio
 from rooflens.units import percent, show
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _row(canvas: Canvas, row: Row, y: float, height: float, x: Along, low: float
     _level(canvas, _cut(canvas, name, points, room), _EDGE + 10, y, TextStyle(points, INK))
     _level(canvas, row.median, _LEFT - 14, y, TextStyle(points, SOFT, "right"))
     ordered = sorted(row.shares)
-    first, last = ordered[round(0.05 * (len(ordered) - 1))], ordered[round(0.95 * (len(ordered) - 1))]
+    first, last = (at_share(ordered, part) for part in NINE_OF_TEN)
     if len(ordered) >= _FEW:
         canvas.area(Box(x(first), y - 0.38 * height, x(last), y + 0.38 * height), _BAND)
     drawn = [at for at in row.shares if at >= low]
