@@ -1,8 +1,13 @@
-"""The streaming kernels: what each moves, and how much of it a bandwidth counts."""
+"""What is run, whatever runs it: what each kernel moves and counts, which entries are checked, how data stays cold."""
 
 from __future__ import annotations
 
+import math
+
 from rooflens.records import record
+
+DECODE_ROWS = 256  # up to so many rows a product is a decode step's: its weights stream
+CHECKED_ROWS, CHECKED_COLUMNS = 16, 64
 
 
 @record
@@ -37,3 +42,19 @@ STREAMS = {
 def gemm_flops(m: int, n: int, k: int) -> float:
     """A multiplication and an addition for each of M N K terms: 2 M N K."""
     return 2.0 * m * n * k
+
+
+def cold_copies(cold_bytes: float, size_bytes: float, most: int) -> int:
+    """How many copies of so many bytes take turns, so that each has left the caches when its turn comes."""
+    return max(1, min(most, math.ceil(cold_bytes / size_bytes)))
+
+
+def spread(size: int, most: int) -> list[int]:
+    """At most `most` of the places 0 to size - 1, evenly spread, the first and the last among them."""
+    count = min(size, most)
+    return [round(i * (size - 1) / max(1, count - 1)) for i in range(count)]
+
+
+def checked(rows: int, columns: int) -> tuple[list[int], list[int]]:
+    """Rows and columns of a product that are set against float64."""
+    return spread(rows, CHECKED_ROWS), spread(columns, CHECKED_COLUMNS)

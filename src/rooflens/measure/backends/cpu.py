@@ -17,6 +17,7 @@ from rooflens.measure.backends import cpu_c, host
 from rooflens.measure.backends.cpu_attention import Numpy
 from rooflens.measure.backends.cpu_streams import Streams
 from rooflens.measure.backends.pool import Pool
+from rooflens.measure.kernels import checked
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Device
 from rooflens.samples import median
@@ -296,11 +297,10 @@ def _fits(dtype: str, context: int, shape: AttentionShape, memory_bytes: float |
 
 
 def product_error(a: Any, b: Any, out: Any) -> float:
-    """Error of at most 16 rows x 64 columns of A B against float64, relative to the largest entry."""
+    """Error of a sample of A B against float64, relative to the largest entry."""
     import numpy as np
 
-    rows = np.linspace(0, a.shape[0] - 1, min(16, a.shape[0])).astype(int)
-    columns = np.linspace(0, b.shape[1] - 1, min(64, b.shape[1])).astype(int)
+    rows, columns = checked(a.shape[0], b.shape[1])
     expected = a[rows].astype(np.float64) @ b[:, columns].astype(np.float64)
     found = out[np.ix_(rows, columns)].astype(np.float64)
     return float(np.abs(found - expected).max() / np.abs(expected).max())

@@ -16,6 +16,7 @@ from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Kernel
 from rooflens.measure.backends.pool import Pool
+from rooflens.measure.kernels import cold_copies
 from rooflens.records import record
 
 CALLS_A_LAYER = 7  # scores, max, subtract, exp, sum, values, divide
@@ -47,7 +48,7 @@ def random_data(shape: AttentionShape, context: int, seed: int, cold_bytes: floa
     x = rng.standard_normal(D, dtype=np.float32)
     q = (x @ _query_weights(shape, rng)).reshape(L, H, W) / np.float32(math.sqrt(W))
     one = L * D * context
-    sets = max(1, min(MOST_SETS, math.ceil(COLD_TIMES * cold_bytes / (2 * one * value_bytes))))
+    sets = cold_copies(COLD_TIMES * cold_bytes, 2 * one * value_bytes, MOST_SETS)
     block = rng.standard_normal(min(2**22 + 1, 2 * sets * one), dtype=np.float32)
     both = np.resize(block, 2 * sets * one).reshape(2, sets, L, H, W, context)
     return Data(q, both[0], both[1])

@@ -7,7 +7,7 @@ streams its weights between two steps would find its cache. Layers are launches 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from itertools import cycle
 from typing import Any
@@ -17,6 +17,7 @@ from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_data import BLOCK, BYTES, CTYPES, STORED, decode, draw, encode, poison, runs
 from rooflens.measure.backends.cuda_lt import Lt
 from rooflens.measure.backends.cuda_prefill import prefill, q_scale
+from rooflens.measure.kernels import cold_copies, spread
 from rooflens.records import record
 from rooflens.units import show
 
@@ -118,7 +119,7 @@ class DecodeAttention:
         cp = self._card.cp
         math_of = "fp16" if dtype == "int8" else dtype
         pairs, group, W = shape.batch * shape.kv_heads, shape.heads // shape.kv_heads, shape.head_width
-        sets = max(1, min(MOST_SETS, math.ceil(COLD_TIMES * self._card.cache_bytes / size)))
+        sets = cold_copies(COLD_TIMES * self._card.cache_bytes, size, MOST_SETS)
         x = draw(cp, shape.batch * shape.width, seed).reshape(shape.batch, shape.width)
         q = cp.matmul(x[None], self._query_weights(shape, seed + 1)).reshape(shape.layers, pairs, group, W)
         dims = (sets, shape.layers, pairs, context, W)
@@ -196,7 +197,7 @@ class DecodeAttention:
                 if bool(cp.isnan(found).any()):
                     return math.nan
                 for layer in {0, shape.layers - 1}:
-                    for pair in _spread(cache.q.shape[1], CHECKED_PAIRS):
+                    for pair in spread(cache.q.shape[1], CHECKED_PAIRS):
                         expected = self._reference(dtype, cache, which, layer, pair, shape.head_width)
                         off = cp.abs(found[layer, pair] - expected).max() / cp.abs(expected).max()
                         worst = max(worst, float(off))
@@ -272,7 +273,3 @@ def _stored(cp: Any, block: Any, dims: tuple[int, ...], dtype: str) -> tuple[Any
         rows[first : first + count] = cp.rint(values / scale[:, None])
     both = scales.reshape(2, *dims[:3])
     return out.reshape(2, *dims), cp.ascontiguousarray(cp.stack([both[0], both[1]], axis=-1))
-
-
-def _spread(size: int, most: int) -> Sequence[int]:
-    return sorted({round(i * (size - 1) / max(1, most - 1)) for i in range(min(size, most))})

@@ -17,9 +17,9 @@ from rooflens.measure.backend import Cannot, Kernel
 from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_data import BYTES, CTYPES, decode, normal, poison
 from rooflens.measure.backends.cuda_lt import MATHS, RESULTS, Lt, Math, Plan, why_not
+from rooflens.measure.kernels import DECODE_ROWS, checked, cold_copies
 from rooflens.records import record
 
-DECODE_ROWS = 256  # up to so many rows a product is a decode step's: weights stream, a graph replays it
 COLD_TIMES = 5  # rotate through this many times the L2
 GRAPH_NODES = 64
 GEMV_THREADS = 256
@@ -115,20 +115,19 @@ class Products:
         cp, (m, n, k) = self._card.cp, shape
         a = normal(cp, (m, k), dtype, seed)
         b = normal(cp, (n, k) if form == "A B^T" else (k, n), dtype, seed + 1)
-        cold = COLD_TIMES * self._card.cache_bytes
-        copies = max(1, min(GRAPH_NODES, math.ceil(cold / b.nbytes))) if m <= DECODE_ROWS else 1
+        copies = cold_copies(COLD_TIMES * self._card.cache_bytes, b.nbytes, GRAPH_NODES) if m <= DECODE_ROWS else 1
         c = cp.empty((m, n), RESULTS[MATHS[dtype].stored_result])
         return Operands(a, (b, *(b.copy() for _ in range(copies - 1))), c)
 
     def _error(self, multiply: Callable[[Any], None], math_of: Math, dtype: str, form: str, data: Operands) -> float:
-        """Of at most 16 rows x 64 columns against float64, relative to the largest entry."""
+        """Of a sample against float64, relative to the largest entry."""
         cp = self._card.cp
         with self._card.here():
             worst = 0.0
             for b in {id(x): x for x in (data.b[0], data.b[-1])}.values():
                 poison(data.c)
                 multiply(b)
-                rows, columns = _spread(cp, data.c.shape[0], 16), _spread(cp, data.c.shape[1], 64)
+                rows, columns = map(cp.asarray, checked(*data.c.shape))
                 second = b[columns].T if form == "A B^T" else b[:, columns]
                 expected = decode(cp, data.a[rows], dtype) @ decode(cp, second, dtype)
                 found = decode(cp, data.c[rows][:, columns], math_of.stored_result)
@@ -140,8 +139,3 @@ class Products:
     @cached_property
     def _lt(self) -> Lt:
         return Lt(self._card)
-
-
-def _spread(xp: Any, size: int, most: int) -> Any:
-    """At most `most` places, evenly spread, the first and the last among them."""
-    return xp.linspace(0, size - 1, min(most, size)).astype(xp.int64)

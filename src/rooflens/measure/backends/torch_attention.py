@@ -9,6 +9,7 @@ from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel
 from rooflens.measure.backends.torch_work import MOST_COPIES, REFUSALS, TorchDevice, cannot, double
+from rooflens.measure.kernels import cold_copies
 from rooflens.units import show
 
 TOLERANCE = {"fp32": 1e-5, "fp16": 5e-3, "bf16": 2e-2}
@@ -29,7 +30,7 @@ class TorchAttention:
         size = 2.0 * shape.layers * shape.batch * shape.kv_heads * shape.head_width * context * BYTES[dtype]
         if size > min(MOST_KV_BYTES, (self._own.memory_bytes() or math.inf) / 4):
             raise Cannot(f"decode attention {dtype} S={context} skipped: a cache of {show(size, 'B')} is too large")
-        sets = max(1, min(MOST_COPIES, math.ceil(self._own.cold_bytes() / size)))
+        sets = cold_copies(self._own.cold_bytes(), size, MOST_COPIES)
         cache = (sets, shape.layers, shape.batch, shape.kv_heads, context, shape.head_width)
         q = self._own.normal((shape.layers, shape.batch, shape.heads, shape.tokens, shape.head_width), dtype, seed)
         k, v = (self._own.normal(cache, dtype, seed + i) for i in (1, 2))

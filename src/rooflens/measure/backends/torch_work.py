@@ -9,7 +9,7 @@ from itertools import cycle
 from typing import Any
 
 from rooflens.measure.backend import Cannot, Kernel
-from rooflens.measure.kernels import STREAMS
+from rooflens.measure.kernels import DECODE_ROWS, STREAMS, checked, cold_copies
 
 DTYPES = {
     "fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "int8",
@@ -19,7 +19,6 @@ TOLERANCE = {"fp64": 1e-13, "fp32": 1e-5, "tf32": 2e-3, "bf16": 1e-2, "fp16": 2e
 VECTOR = ("fp32", "fp64")
 REFUSALS = (RuntimeError, NotImplementedError, AttributeError, TypeError, ValueError)
 COLD_BYTES = 2**28  # caches and weights take turns through this much, where no cache size is told
-DECODE_ROWS = 256
 MOST_COPIES = 64
 EMPTY_CALLS = 1000
 CHECKED = 2**20
@@ -98,9 +97,7 @@ def product(own: TorchDevice, dtype: str, m: int, n: int, k: int, seed: int) -> 
     if dtype not in DTYPES or (dtype == "tf32" and own.kind != "cuda"):
         raise Cannot(f"{dtype} skipped: torch does not multiply {dtype} on {own.device}")
     a, b = own.normal((m, k), dtype, seed), own.normal((n, k), dtype, seed + 1)
-    copies = 1
-    if m <= DECODE_ROWS:
-        copies = max(1, min(MOST_COPIES, math.ceil(own.cold_bytes() / (b.numel() * b.element_size()))))
+    copies = cold_copies(own.cold_bytes(), b.numel() * b.element_size(), MOST_COPIES) if m <= DECODE_ROWS else 1
     forms = {"A B^T": [b.t()] + [b.clone().t() for _ in range(copies - 1)]}
     if dtype != "fp8":  # scaled products take the second operand column by column only
         forms["A B"] = [second.contiguous() for second in forms["A B^T"]]
@@ -133,7 +130,7 @@ def _product(own: TorchDevice, dtype: str, form: str, a: Any, seconds: list[Any]
         with _setting(own, dtype):
             out.fill_(-1 if dtype == "int8" else math.nan)
             multiply(seconds[-1])
-        rows, columns = _spread(own, a.shape[0], 16), _spread(own, out.shape[1], 64)
+        rows, columns = (torch.tensor(some, device=own.device) for some in checked(*out.shape))
         expected = double(_taken(own, a, rows)) @ double(_taken(own, seconds[-1].t(), columns)).t()
         off = (double(out[rows][:, columns]) - expected).abs().max() / expected.abs().max()
         return float(off)
@@ -249,10 +246,6 @@ def _taken(own: TorchDevice, x: Any, rows: Any) -> Any:
     """Some rows; of 8-bit floats through their bits, since not every device picks those."""
     narrow = x.element_size() == 1 and x.is_floating_point()
     return x.view(own.torch.uint8)[rows].view(x.dtype) if narrow else x[rows]
-
-
-def _spread(own: TorchDevice, size: int, most: int) -> Any:
-    return own.torch.linspace(0, size - 1, min(most, size)).long().to(own.device)
 
 
 def cannot(what: str, own: TorchDevice, error: Exception) -> Cannot:
