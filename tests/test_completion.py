@@ -126,18 +126,39 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_shell_itself_offers_the_chips(shell: str, tmp_path: Path) -> None:
+def in_shell(shell: str, line: str, home: Path) -> str:
+    """What a shell that reads no start-up file prints of a line, with this rooflens on its path."""
     if not shutil.which(shell):
         pytest.skip(f"there is no {shell} here")
-    program = tmp_path / "rooflens"
+    program = home / "rooflens"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rooflens "$@"\n')
     program.chmod(0o755)
-    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    env = {**os.environ, "PATH": f"{home}:{os.environ['PATH']}", "HOME": str(home)}
     plain = {"bash": ["--norc", "-c"], "zsh": ["-f", "-c"], "fish": ["--no-config", "-c"]}[shell]
-    line = [shell, *plain, SCRIPTS[shell].replace("ROOFLENS", "rooflens")]
-    done = subprocess.run(line, env=env, capture_output=True, text=True, check=False)
-    assert {"h100-sxm5-80gb", "h100-sxm5-64gb"} <= set(re.findall(r"h100-sxm5-\d+gb", done.stdout)), done.stderr
+    done = subprocess.run([shell, *plain, line], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_shell_itself_offers_the_chips(shell: str, tmp_path: Path) -> None:
+    told = in_shell(shell, SCRIPTS[shell].replace("ROOFLENS", "rooflens"), tmp_path)
+    assert {"h100-sxm5-80gb", "h100-sxm5-64gb"} <= set(re.findall(r"h100-sxm5-\d+gb", told))
+
+
+STARTING = 'eval "$(rooflens completion zsh)"; print -r -- $_comps[rooflens]'
+
+
+def test_the_line_of_zsh_is_enough_where_nothing_else_asked_for_completions(tmp_path: Path) -> None:
+    assert in_shell("zsh", STARTING, tmp_path).split() == ["_rooflens_completion"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_figure_of_ones_own_is_typed_right_behind_its_equals_sign(shell: str, tmp_path: Path) -> None:
+    line = SCRIPTS[shell].replace("h100-sxm", "h100-sxm5-80gb,mem").replace("ROOFLENS", "rooflens")
+    taps = {"bash": 'compopt() { echo "$@"; }; ', "zsh": '_describe() { print -r -- "${(qq)@}" }; '}
+    told = in_shell(shell, line.replace('eval "', taps[shell] + 'eval "', 1), tmp_path)
+    assert {"bash": "-o nospace", "zsh": "'-U' '-S' ''"}[shell] in told
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -19,6 +19,19 @@ SHELLS = {  # where a shell reads a line when it starts, and the line
     "fish": ("~/.config/fish/config.fish", "rooflens completion fish | source"),
 }
 
+MENDED = {  # of Click's scripts: what stands there, and what is meant
+    "bash": (  # a word that ends in "=" goes on
+        ("    return 0\n", "    [[ ${COMPREPLY[*]} == *= ]] && compopt -o nospace\n    return 0\n"),
+    ),
+    "zsh": (  # the same; and a shell whose start-up file never asked for completions asks for them
+        ("    local -a response\n", "    local -a response close\n"),
+        ("    done\n", "    done\n    [[ $key == *= ]] && close=(-S '')\n"),
+        (" -U\n", ' -U "${close[@]}"\n'),
+        ("    compdef _", "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }\n    compdef _"),
+    ),
+    "fish": (('(string split ","', '(string split --max 1 ","'),),  # a comma in a word is kept
+}
+
 
 @click.command("completion", epilog="Example:  rooflens completion bash")
 @click.argument("shell", required=False, type=click.Choice(list(SHELLS)))
@@ -43,10 +56,12 @@ def command(shell: str | None, lang: str, as_json: bool) -> None:
 
 
 def _script(shell: str) -> str:
-    """Click's own, which asks this program for every word; in fish a comma in a word is kept."""
+    """Click's own, which asks this program for every word, mended."""
     kind = get_completion_class(shell)
     if kind is None:  # a Click that no longer knows it
         raise click.UsageError(f"this version of click has nothing for {shell}")
     made = kind(click.Group(PROGRAM), {}, PROGRAM, COMPLETING)
     script = str(made.source_template % made.source_vars()).strip()
-    return script.replace('(string split ","', '(string split --max 1 ","')
+    for stands, meant in MENDED[shell]:
+        script = script.replace(stands, meant)
+    return script
