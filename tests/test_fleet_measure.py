@@ -18,11 +18,13 @@ import pytest
 
 from rooflens import artefacts
 from rooflens.errors import BadFile, RooflensError
+from rooflens.fleet import cluster as clusters
+from rooflens.fleet.cluster import Joining
 from rooflens.fleet.landing import Landing, plain
-from rooflens.fleet.measuring import cluster as clusters
 from rooflens.fleet.measuring import fakes, worker
-from rooflens.fleet.measuring.cluster import Place, connected, places
 from rooflens.fleet.measuring.deaths import BY_NAME, death, named
+from rooflens.fleet.measuring.driver import connected
+from rooflens.fleet.measuring.places import NO_WORK, Place, places
 from rooflens.fleet.measuring.record import SCHEMA as GATHERED
 from rooflens.fleet.measuring.record import Asking, Gathered, Outcome
 from rooflens.fleet.measuring.together import arguments, judged
@@ -354,21 +356,29 @@ This process on node 192.0.2.2 was started with:
 """  # as Ray 2.60 said it before a cluster of 2.44
 
 
+def joining(address, **more):
+    return Joining(address, "walk there", **more)
+
+
 def test_a_cluster_of_another_ray_is_a_sentence_with_both_versions():
-    assert str(clusters.refused("h:1", MISMATCH)) == (
+    assert str(clusters.refused(joining("h:1"), MISMATCH)) == (
         "the cluster at h:1 runs Ray 2.44.1 on Python 3.11.7, and here is Ray 2.60.0 on Python 3.11.7; Ray joins only "
         "equal ones: run this from an environment as on the cluster's nodes"
     )
-    assert "no Ray cluster runs on this machine" in str(
-        clusters.refused("auto", "Could not find any running Ray instance.")
+    assert str(clusters.refused(joining("auto"), "Could not find any running Ray instance.")) == (
+        "no Ray cluster runs on this machine; start one (ray start --head), name one (--ray HOST:PORT), or walk there"
     )
-    assert str(clusters.refused("h:1", "\nValueError: odd\nmore")).endswith("cannot be joined: ValueError: odd")
+    assert str(clusters.refused(joining("h:1"), "\nValueError: odd\nmore")).endswith(
+        "cannot be joined: ValueError: odd"
+    )
 
 
 @pytest.mark.parametrize("address", ["", "here", "local", "h:", ":1", "h:x", "h:0", "h:70000", "ray://h"])
 def test_an_address_that_is_none_is_refused_before_ray_is_asked(address):
     with pytest.raises(RooflensError, match=r"--ray .*: write auto, HOST:PORT"):
-        clusters._knock(address)
+        clusters.knock(joining(address))
+    with pytest.raises(RooflensError, match=r"ray://HOST:PORT, or local for a Ray of its own$"):
+        clusters.knock(joining(address, processors=2))
 
 
 def test_an_address_where_nobody_listens_is_refused_at_once():
@@ -376,7 +386,7 @@ def test_an_address_where_nobody_listens_is_refused_at_once():
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with pytest.raises(RooflensError, match=rf"^no Ray cluster at 127\.0\.0\.1:{port}: connection refused; `ray start"):
-        clusters._knock(f"127.0.0.1:{port}")
+        clusters.knock(joining(f"127.0.0.1:{port}"))
 
 
 def test_without_ray_the_other_way_is_named(cli, tmp_path, monkeypatch):
@@ -430,9 +440,9 @@ def test_the_answer_is_told_in_the_language_with_its_reasons(lang):
     ]  # fmt: skip
     assert [why for why in whys if retold(why, lang) == why] == []
     outcomes = tuple(Outcome(f"node-{i}", "died", why, 1) for i, why in enumerate(whys))
-    text = shown(Gathered("nodes", "now", 1.0, outcomes, 0.1, {"head": clusters.NO_WORK}), lang)
-    assert retold(clusters.NO_WORK, lang) != clusters.NO_WORK
-    assert clusters.NO_WORK not in text
+    text = shown(Gathered("nodes", "now", 1.0, outcomes, 0.1, {"head": NO_WORK}), lang)
+    assert retold(NO_WORK, lang) != NO_WORK
+    assert NO_WORK not in text
     assert book("fleet_measure", lang).keys() == book("fleet_measure", "en").keys()
 
 

@@ -32,7 +32,7 @@ DOORS = {
     "psutil": ("measure",),
     "pyarrow": ("fleet",),
     "pynvml": ("measure",),
-    "ray": ("fleet",),
+    "ray": ("fleet/cluster.py", "fleet/measuring/worker.py"),
     "rich": ("present",),
     "starlette": ("server",),
     "threadpoolctl": ("measure",),

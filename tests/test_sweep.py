@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 import shlex
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -370,6 +371,13 @@ def test_wrong_use_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[s
     code, _, error = told(capsys, line.format(grid=written(tmp_path, SMALL), out=tmp_path / "out"))
     assert code == 2
     assert said in error
+
+
+def test_without_ray_the_other_way_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, _, error = told(capsys, f"sweep {written(tmp_path, SMALL)} -o {tmp_path}/out --ray auto")
+    assert code == 2
+    assert "rooflens: Ray is not installed; pip install 'rooflens[fleet]', or leave --ray out" in error
 
 
 def test_a_grid_of_which_nothing_is_possible_says_no(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

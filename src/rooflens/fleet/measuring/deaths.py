@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rooflens.fleet.cluster import first_line, last_line
 from rooflens.records import record
 from rooflens.roofline.absent import State
 
-LONGEST = 300
 BY_NAME: dict[str, tuple[State, str]] = {
     "OutOfMemoryError": ("died", "Ray ended its worker because the node ran out of memory"),
     "WorkerCrashedError": ("died", "its worker ended without a word: killed, or crashed"),
@@ -43,13 +43,3 @@ def named(name: str, text: str) -> Death:
     """The same for an error of this name, where the node is still there."""
     state, why = BY_NAME.get(name, OTHERWISE)
     return Death(state, why.format(said=last_line(text) if name.startswith("RayTaskError") else first_line(text)))
-
-
-def first_line(text: str) -> str:
-    """The first line that says anything, without what stands around it."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason is given")[:LONGEST]
-
-
-def last_line(text: str) -> str:
-    """The last line, where Python says what was wrong."""
-    return first_line("\n".join(reversed(text.splitlines())))

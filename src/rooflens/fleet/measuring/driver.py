@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, cast
 
 from rooflens.errors import RooflensError, Unknown
+from rooflens.fleet.cluster import Joining, first_line, joined, ours
 from rooflens.fleet.landing import Landing
-from rooflens.fleet.measuring.cluster import NO_WORK, Place, connected, places
-from rooflens.fleet.measuring.deaths import first_line
+from rooflens.fleet.measuring.places import NO_WORK, Place, places
 from rooflens.fleet.measuring.record import Asking, Gathered, Outcome
 from rooflens.fleet.measuring.together import Round
 from rooflens.roofline.absent import Absent, State
 
 MENDED = ("died", "garbage")  # what a second attempt may mend
+WITHOUT_RAY = "let each node run rooflens measure -o FOLDER/$HOSTNAME.json (docs/fleet-measure.md)"
 
 
 Told = Callable[[Outcome, int, int], None]
@@ -35,6 +39,18 @@ def fleet_measure(address: str, landing: Landing, asking: Asking, told: Told = l
                 f"the Ray cluster at {address} went away: {first_line(str(error))}; what has landed stays, and the "
                 "same line goes on from it"
             ) from None
+
+
+@contextmanager
+def connected(address: str, asking: Asking) -> Iterator[Any]:
+    """Ray, joined to the cluster, which brings our code to the nodes, and packages where some are named.
+
+    Meanwhile nothing reaches standard output: Ray prints there what nodes log as they die, between our own lines.
+    """
+    brings, packages = ours() if asking.ships else {}, {"pip": list(asking.pip)} if asking.pip else {}
+    how = Joining(address, WITHOUT_RAY, brings, packages, "--pip")
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), joined(how) as ray:
+        yield ray
 
 
 def _gathered(ray: Any, landing: Landing, asking: Asking, told: Told) -> Gathered:

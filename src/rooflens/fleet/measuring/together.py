@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import Any
 
 from rooflens.errors import Newer, RooflensError
+from rooflens.fleet.cluster import on_node
 from rooflens.fleet.landing import Landing, garbage
 from rooflens.fleet.measuring import fakes, worker
-from rooflens.fleet.measuring.cluster import Place
 from rooflens.fleet.measuring.deaths import death
+from rooflens.fleet.measuring.places import Place
 from rooflens.fleet.measuring.record import Asking, Outcome, State
 from rooflens.records import record, replace
 
@@ -60,7 +61,7 @@ class Round:
         actor = self._ray.remote(worker.Barrier).options(
             num_cpus=0,
             max_concurrency=len(nodes) + MOST_WAITING,
-            scheduling_strategy=_on(self._ray.get_runtime_context().get_node_id()),
+            scheduling_strategy=on_node(self._ray.get_runtime_context().get_node_id()),
         )
         return actor.remote(nodes, self._asking.start_s)
 
@@ -78,7 +79,7 @@ class Round:
             num_cpus=place.cpus,
             num_gpus=place.gpus,
             resources=dict(place.taken),
-            scheduling_strategy=_on(place.id),
+            scheduling_strategy=on_node(place.id),
         )
         return task.remote(job, self._barrier)
 
@@ -144,9 +145,3 @@ def judged(answer: worker.Answer, place: Place, landing: Landing, asking: Asking
         return replace(outcome, state="refused", why=why, file=None)
     landing.land(node, answer["text"])
     return outcome
-
-
-def _on(id: str) -> Any:
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    return NodeAffinitySchedulingStrategy(id, soft=False)

@@ -6,19 +6,16 @@ A task that dies with its node is run again elsewhere: it writes nothing, so tha
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import rooflens
 from rooflens.errors import RooflensError
-from rooflens.fleet.measuring.cluster import why_not
+from rooflens.fleet.cluster import LOCAL, Joining, first_line, joined, ours
 from rooflens.fleet.sweeping.folder import Folder
 from rooflens.fleet.sweeping.shard import Work, shard
 
-LOCAL = "local"
+WITHOUT_RAY = "leave --ray out: processes of this computer do the work"
 RETRIES = 5  # of one task whose worker or node dies
 AHEAD = 2  # tasks a processor that wait or run: what is in memory at once stays bounded
-CONNECT_S = 10.0
 LOOK_S = 1.0  # how often nodes that came or went are counted
 
 
@@ -30,19 +27,14 @@ def tasks(
     env: a runtime environment of Ray's, over ours, which brings this rooflens. A Ray that the caller has joined is used
     and stays. Raises RooflensError for an address where nobody answers, and for a task whose workers die too often.
     """
-    ray = _ray()
-    joined = ray.is_initialized()
-    if not joined:
-        _join(ray, address, workers, env)
-    try:
-        yield from _landed(ray, work, folder, missing)
-    except ray.exceptions.RayError as error:
-        raise RooflensError(
-            f"Ray gave up: {_first(error)}; what landed is whole, run the same again to go on"
-        ) from None
-    finally:
-        if not joined:
-            ray.shutdown()
+    brings = {"env_vars": {"OMP_NUM_THREADS": "1"}, **({} if address == LOCAL else ours())}
+    with joined(Joining(address, WITHOUT_RAY, brings, env or {}, "--ray-env", workers)) as ray:
+        try:
+            yield from _landed(ray, work, folder, missing)
+        except ray.exceptions.RayError as error:
+            raise RooflensError(
+                f"Ray gave up: {first_line(str(error))}; what landed is whole, run the same again to go on"
+            ) from None
 
 
 def _landed(ray: Any, work: Work, folder: Folder, missing: Sequence[int]) -> Generator[int]:
@@ -70,61 +62,3 @@ def _told(ray: Any, task: Any) -> bytes:
             raise error.cause from None
         raise
     return found
-
-
-def _join(ray: Any, address: str, workers: int, env: Mapping[str, Any] | None) -> None:
-    import logging
-
-    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    ours: dict[str, Any] = {"env_vars": {"OMP_NUM_THREADS": "1"}}
-    try:
-        if address == LOCAL:
-            mine = {"num_cpus": workers, "include_dashboard": False}
-            ray.init(address=LOCAL, runtime_env={**ours, **(env or {})}, **mine, **quiet)
-            return
-        _reachable(address)
-        ours["py_modules"] = [str(Path(rooflens.__file__).parent)]
-        ray.init(address=address, runtime_env={**ours, **(env or {})}, **quiet)
-    except RooflensError:
-        raise
-    except Exception as error:  # noqa: BLE001 - Ray raises of every kind, and each is a sentence
-        if env and isinstance(error, (TypeError, ValueError)):
-            raise RooflensError(f"--ray-env: Ray does not take it: {_first(error)}") from None
-        raise _nobody(address, _first(error)) from None
-
-
-def _reachable(address: str) -> None:
-    """Raises RooflensError where nothing listens, or something that is no Ray: Ray would go on trying for minutes."""
-    import socket
-
-    if address == "auto":
-        return
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-        raise RooflensError(f"--ray {address}: write auto, HOST:PORT, ray://HOST:PORT, or local for a Ray of its own")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
-    except OSError as error:
-        raise _nobody(address, _first(error)) from None
-    if said := why_not(address):
-        raise _nobody(address, said.splitlines()[0][:200])
-
-
-def _nobody(address: str, said: str) -> RooflensError:
-    return RooflensError(f"--ray {address}: nobody answers there ({said}); start Ray, or leave it out")
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise RooflensError(
-            "--ray needs Ray: pip install 'rooflens[fleet]'; without --ray, processes do the work"
-        ) from None
-    return ray
-
-
-def _first(error: BaseException) -> str:
-    """The first sentence of what Ray says, which may be pages."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:200]
