@@ -17,6 +17,11 @@ PAGES = sorted((Path(__file__).resolve().parents[1] / "docs" / "adding").glob("*
 ON = ("--on", "h100-sxm5-80gb", "--json")
 ADDED = {  # a command that shows the new thing, where its answer stands, and the truth
     "accelerator": (("machines", "acme-one-64gb", "--json"), ("ridge_flops_per_byte", "matrix/bf16"), 400e12 / 2e12),
+    "cause": (
+        ("fleet", "report", "nodes", "--fail-below", "ok=0.5", "--json"),
+        ("devices", 0, "reasons", 0, "cause"),
+        "recovery",
+    ),
     "engine": (
         ("watch", "run.jsonl", "--once", "--json"),
         ("targets", 0, "models", 0, "rates", "steps_per_s"),

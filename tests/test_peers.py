@@ -9,12 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rooflens.health.sentences import WHAT
+from rooflens.peers.evidence import EVERYTHING, EVIDENCE, worded
 from rooflens.peers.history import KEPT, Baseline, updated
 from rooflens.peers.judging import judge
 from rooflens.peers.middle import figure_at, log_speed, middle, noise
 from rooflens.peers.record import Figure, Key, Rules, Standing
+from rooflens.peers.sentences import SEEN
 from rooflens.peers.tails import beyond, quantile
 from rooflens.peers.wiring import blamed, ends
+from rooflens.present.words import LANGUAGES, book
 from rooflens.records import replace
 from rooflens.roofline.collective import both_ways, pair_of
 from rooflens.samples import speed_ratio
@@ -281,6 +285,25 @@ def test_a_wrong_result_is_out_whatever_its_rate() -> None:
     figures = fleet(9)
     figures[8] = replace(figures[8], trusted=False, why_not="wrong result: relative error 1e+00 against float64")
     assert out(figures) == {figures[8].of}
+
+
+def test_a_row_of_evidence_has_its_words_and_no_evidence_is_that_of_two() -> None:
+    for lang in LANGUAGES:
+        words = {name.removeprefix("fleet.cause.") for name in book("fleet", lang) if name.startswith("fleet.cause.")}
+        assert words == {*EVIDENCE}
+    for every in (
+        [rule for row in EVIDENCE.values() for rule in row.rules],
+        [row.alone for row in EVIDENCE.values() if row.alone],
+    ):
+        assert len(every) == len({*every})
+    assert {rule for row in EVIDENCE.values() for rule in row.rules} <= {*WHAT}
+    assert {row.alone for row in EVIDENCE.values() if row.alone} <= {*SEEN}
+    assert all(row.slows <= EVERYTHING for row in EVIDENCE.values())
+
+
+def test_a_sentence_with_words_of_two_causes_is_of_the_upper_one() -> None:
+    assert worded("power cap, thermal limit (hardware)") == "heat"
+    assert (worded("all is well"), worded(None)) == (None, None)
 
 
 def pairs(devices: int, slow: set[tuple[int, int]]) -> list[Standing]:

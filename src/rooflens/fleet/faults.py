@@ -1,10 +1,13 @@
-"""Faults that can be planted in a made-up fleet, and what each does to a made-up device and to what its tools say."""
+"""Faults that can be planted in a made-up fleet: a row a kind, what it does to a device and to what its tools say.
+
+A kind has the name of its cause in `peers.evidence`.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from rooflens.errors import RooflensError, Unknown
 from rooflens.measure.backends.fake import FakeMachine
@@ -12,8 +15,7 @@ from rooflens.records import record, replace
 from rooflens.roofline.node import Clocks, Errors, Gpu, HostLink, NvlinkPort, Power, Process
 from rooflens.roofline.profile import Cache
 
-Kind = Literal["clock", "power", "heat", "memory", "pcie", "nvlink", "contention"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Name = TypeVar("Name", str, tuple[str, str])
 NAME = "Simulated GPU"
 CLOCK_HZ, MEMORY_HZ, LIMIT_W = 1.98e9, 3.2e9, 700.0
 LANES, PORTS, PORT_BYTES_PER_S = 16, 18, 25e9
@@ -30,6 +32,75 @@ SOUND = FakeMachine(
 
 
 @record
+class Planting:
+    """A kind of fault. what: in words. machine, told: the made-up device and what its tools say, with a share left."""
+
+    what: str
+    machine: Callable[[float], FakeMachine]
+    told: Callable[[Gpu, float], Gpu]
+
+
+def _times(rates: Mapping[Name, float], left: float, level: str | None = None) -> dict[Name, float]:
+    """These rates with a share left, or only those of this level of memory."""
+    return {name: rate * (left if level is None or level in name else 1) for name, rate in rates.items()}
+
+
+def _clocks(left: float, *application_hz: float) -> Clocks:
+    """Under load, with a share of the settled clock left."""
+    return Clocks(CLOCK_HZ * (SETTLED * left), MEMORY_HZ, CLOCK_HZ, MEMORY_HZ, *application_hz)
+
+
+def _settles_at(left: float) -> FakeMachine:
+    return replace(SOUND, throttled_to=SETTLED * left)
+
+
+PLANTED: dict[str, Planting] = {
+    "clock": Planting(
+        "a low clock",
+        lambda left: replace(SOUND, compute=_times(SOUND.compute, left), memory=_times(SOUND.memory, left, "L2"),
+                             clock_hz=CLOCK_HZ * left),
+        lambda gpu, left: replace(gpu, clocks=_clocks(left, CLOCK_HZ * left, CLOCK_HZ)),
+    ),
+    "power": Planting(
+        "a power limit",
+        _settles_at,
+        lambda gpu, left: replace(gpu, clocks=_clocks(left), power=replace(gpu.power, limit_w=LIMIT_W * HELD_TO)),
+    ),
+    "heat": Planting(
+        "heat",
+        _settles_at,
+        lambda gpu, left: replace(gpu, clocks=_clocks(left), temperature_c=88.0,
+                                  reasons=("sw_power_cap", "hw_thermal")),
+    ),
+    "memory": Planting(
+        "memory",
+        lambda left: replace(SOUND, memory=_times(SOUND.memory, left, "main")),
+        lambda gpu, _: replace(gpu, errors=replace(gpu.errors, uncorrected_volatile=2)),
+    ),
+    "pcie": Planting(
+        "half of the PCIe lanes",
+        lambda _: replace(SOUND, links=_times(SOUND.links, 1 / 2)),
+        lambda gpu, _: replace(gpu, pcie=replace(gpu.pcie, width=LANES // 2)),
+    ),
+    "nvlink": Planting(
+        "an NVLink down",
+        lambda _: replace(SOUND, peers={other: rate * (PORTS - 1) / PORTS for other, rate in SOUND.peers.items()}),
+        lambda gpu, _: replace(gpu, ports=gpu.ports and (NvlinkPort(0, 0.0), *gpu.ports[1:])),
+    ),
+    "contention": Planting(
+        "another process",
+        lambda left: replace(SOUND, cpu_share=left),
+        lambda gpu, _: replace(gpu, processes=(Process("python"),)),
+    ),
+}  # fmt: skip
+if TYPE_CHECKING:
+    Kind = str
+else:
+    Kind = Literal[tuple(PLANTED)]  # as files hold it
+KINDS: tuple[Kind, ...] = tuple(PLANTED)
+
+
+@record
 class Fault:
     """What is wrong with a device. loss: of what it slows, where that can be any: half of the lanes cannot."""
 
@@ -42,49 +113,34 @@ class Fault:
         if not 0 < self.loss < 1:
             raise RooflensError(f"a fault loses more than nothing and less than all, not {self.loss:g}")
 
+    @property
+    def slows_links(self) -> bool:
+        """Whether it slows links to other devices, so that there must be one."""
+        return machine(self).peers != SOUND.peers
+
 
 def machine(fault: Fault | None) -> FakeMachine:
     """The made-up device with this fault, or a sound one."""
-    if fault is None:
-        return SOUND
-    left = 1 - fault.loss
-    if fault.kind == "clock":
-        memory = {key: rate * (left if key[0] == "L2" else 1) for key, rate in SOUND.memory.items()}
-        compute = {dtype: rate * left for dtype, rate in SOUND.compute.items()}
-        return replace(SOUND, compute=compute, memory=memory, clock_hz=CLOCK_HZ * left)
-    if fault.kind in ("power", "heat"):
-        return replace(SOUND, throttled_to=SETTLED * left)
-    if fault.kind == "memory":
-        rates = {key: rate * (left if key[0] == "main" else 1) for key, rate in SOUND.memory.items()}
-        return replace(SOUND, memory=rates)
-    if fault.kind == "pcie":
-        return replace(SOUND, links={way: rate / 2 for way, rate in SOUND.links.items()})
-    if fault.kind == "nvlink":
-        return replace(SOUND, peers={other: rate * (PORTS - 1) / PORTS for other, rate in SOUND.peers.items()})
-    return replace(SOUND, cpu_share=left)
+    return PLANTED[fault.kind].machine(1 - fault.loss) if fault else SOUND
 
 
 def told(index: int, fault: Fault | None, devices: int) -> Gpu:
     """What the tools of the node say of a device under load."""
-    kind = fault.kind if fault else None
-    left = SETTLED * (1 - fault.loss) if fault and kind in ("clock", "power", "heat") else SETTLED
-    down = kind == "nvlink"
-    return Gpu(
+    sound = Gpu(
         index=index,
         name=NAME,
         memory_bytes=SOUND.memory_bytes,
         busy_share=1.0,
-        temperature_c=88.0 if kind == "heat" else 62.0,
-        clocks=Clocks(CLOCK_HZ * left, MEMORY_HZ, CLOCK_HZ, MEMORY_HZ,
-                      *((CLOCK_HZ * (1 - fault.loss), CLOCK_HZ) if fault and kind == "clock" else ())),
-        power=Power(LIMIT_W, LIMIT_W * (HELD_TO if kind == "power" else 1), LIMIT_W, LIMIT_W),
-        pcie=HostLink(5, 5, LANES // 2 if kind == "pcie" else LANES, LANES),
-        errors=Errors(ecc=True, corrected_volatile=0, uncorrected_volatile=2 if kind == "memory" else 0, replaced=0),
-        reasons=("sw_power_cap", "hw_thermal") if kind == "heat" else ("sw_power_cap",),
-        processes=(Process("python"),) if kind == "contention" else (),
-        ports=tuple(NvlinkPort(port, 0.0 if down and port == 0 else PORT_BYTES_PER_S) for port in range(PORTS))
-        if devices > 1 else None,
-    )  # fmt: skip
+        temperature_c=62.0,
+        clocks=_clocks(1.0),
+        power=Power(LIMIT_W, LIMIT_W, LIMIT_W, LIMIT_W),
+        pcie=HostLink(5, 5, LANES, LANES),
+        errors=Errors(ecc=True, corrected_volatile=0, uncorrected_volatile=0, replaced=0),
+        reasons=("sw_power_cap",),
+        processes=(),
+        ports=tuple(NvlinkPort(port, PORT_BYTES_PER_S) for port in range(PORTS)) if devices > 1 else None,
+    )
+    return PLANTED[fault.kind].told(sound, 1 - fault.loss) if fault else sound
 
 
 Plan = dict[str, dict[int, Fault]]

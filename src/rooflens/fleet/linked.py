@@ -8,7 +8,7 @@ from typing import Literal
 
 from rooflens.fleet.gathered import NodeFile
 from rooflens.health.record import Finding, Route
-from rooflens.peers.causes import cause_of
+from rooflens.peers.evidence import cause_of
 from rooflens.peers.record import Figure, Loss, Reason, Standing
 from rooflens.peers.sentences import NOTES
 from rooflens.peers.wiring import ends

@@ -16,7 +16,6 @@ from rooflens.roofline.profile import SCHEMA as PROFILE
 SCHEMA = "rooflens/fleet-truth/1"
 FILE = "truth.json"
 MOST_NODES, MOST_DEVICES = 100_000, 64
-_LINKED: tuple[Kind, ...] = ("nvlink",)  # what wants another device
 
 
 @record
@@ -84,7 +83,7 @@ def named(plan: Plan, devices: int) -> dict[str, Fault]:
 
 def wanted(text: str, devices: int, total: int) -> dict[Kind, int]:
     """`1%` of all devices over all kinds in turn, or `clock=2,pcie=1`. Raises RooflensError in one sentence."""
-    possible = [kind for kind in KINDS if devices > 1 or kind not in _LINKED]
+    possible = [kind for kind in KINDS if devices > 1 or not Fault(kind).slows_links]
     found: dict[Kind, int] = {}
     if "=" not in text:
         for place in range(_count(text, total)):
@@ -93,7 +92,7 @@ def wanted(text: str, devices: int, total: int) -> dict[Kind, int]:
         return found
     for part in text.split(","):
         name, _, count = part.partition("=")
-        kind = Fault(name.strip()).kind  # type: ignore[arg-type]  # a strange name is refused by the record
+        kind = Fault(name.strip()).kind
         if kind not in possible:
             raise RooflensError(f"--faults {part}: a node of one device has no {kind}; give it more with --devices")
         if not count.strip().isdigit():

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import combinations
 
-from rooflens.fleet.faults import HELD_TO, LIMIT_W, NAME, PORTS, Fault, machine, told
+from rooflens.fleet.faults import NAME, Fault, machine, told
 from rooflens.measure.backend import State, Usage
 from rooflens.measure.backends.fake import FakeBackend
 from rooflens.measure.loop import window
@@ -32,6 +32,11 @@ from rooflens.samples import median
 FIRST_RUN = datetime(2026, 1, 1, tzinfo=UTC)
 DTYPES = ("bf16", "fp8", "fp32")
 HEAVY = 10.0  # times the noise, of a heavy-tailed sample, and always slower
+HELD_BY: dict[str, str] = {
+    "applications_clocks": "application clocks", "sw_power_cap": "power cap", "hw_slowdown": "hardware slowdown",
+    "sync_boost": "sync boost", "sw_thermal": "thermal limit (software)", "hw_thermal": "thermal limit (hardware)",
+    "hw_power_brake": "power brake",
+}  # fmt: skip
 OTHER = "contention: another process is on the device"
 PART = {"compute": "compute", "launch": "compute", "memory": "memory", "link": "link"}
 ALL_REDUCE_BYTES = (2.0**20, 2.0**28)
@@ -54,23 +59,21 @@ class Simulated(FakeBackend):
 
     def __init__(self, fault: Fault | None) -> None:
         super().__init__(machine(fault))
-        self.fault = fault
+        self.told = told(0, fault, 1)
 
     def device(self) -> Device:
         """Named so that nobody takes it for a real one."""
-        limit = LIMIT_W * (HELD_TO if self.fault and self.fault.kind == "power" else 1)
-        return replace(super().device(), name=NAME, driver="1.0", runtime="simulated 1.0", power_limit_w=limit)
+        limit_w = self.told.power.limit_w
+        return replace(super().device(), name=NAME, driver="1.0", runtime="simulated 1.0", power_limit_w=limit_w)
 
     def usage(self) -> Usage:
-        """Another process, where that is the fault."""
-        others = (OTHER,) if self.fault and self.fault.kind == "contention" else ()
-        return replace(super().usage(), others=others)
+        """Another process, where its tools list one."""
+        return replace(super().usage(), others=(OTHER,) if self.told.processes else ())
 
     def state(self) -> State:
         """In the words of a driver."""
         found = super().state()
-        heat = self.fault is not None and self.fault.kind == "heat"
-        words = ("power cap", "thermal limit (hardware)") if heat else ("power cap",)
+        words = tuple(HELD_BY[reason] for reason in self.told.reasons or ())
         return replace(found, throttle=words if found.throttle else ())
 
     def _runner(self, unit: str, work_s: float, launches_s: float) -> Callable[[], None]:
@@ -157,7 +160,7 @@ def _pairs(
 ) -> Iterator[Ceiling]:
     """Copies between all pairs, each at the pace of the worse of the two."""
     for a, b in combinations(range(devices), 2):
-        worse = next((faults[i] for i in (a, b) if i in faults and faults[i].kind == "nvlink"), None)
+        worse = next((faults[i] for i in (a, b) if i in faults and faults[i].slows_links), None)
         for c in kind(worse, quick=quick).ceilings:
             if _paired(c):
                 between = c.id.rpartition("/")[2].replace("0", "a").replace("1", str(b)).replace("a", str(a))
@@ -181,6 +184,6 @@ def _all_reduces(devices: int, pairs: tuple[Ceiling, ...]) -> Iterator[Collectiv
 
 def _node(devices: int, faults: Mapping[int, Fault]) -> Node:
     gpus = tuple(told(i, faults.get(i), devices) for i in range(devices))
-    down = {i for i, fault in faults.items() if fault.kind == "nvlink"}
-    links = tuple(Link(a, b, "NVLink", PORTS - bool(down & {a, b}), "OK") for a, b in combinations(range(devices), 2))
+    up = [sum(port.bytes_per_s != 0 for port in gpu.ports or ()) for gpu in gpus]
+    links = tuple(Link(a, b, "NVLink", min(up[a], up[b]), "OK") for a, b in combinations(range(devices), 2))
     return Node(gpus=gpus, links=links, driver="1.0", attached=devices, held=("nvidia-smi -q -x",))

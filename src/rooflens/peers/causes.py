@@ -11,44 +11,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rooflens.health.record import SEVERITIES, Finding
-from rooflens.peers.record import Cause, Figure, Loss, Reason, Standing
+from rooflens.peers.evidence import EVIDENCE, ON_CHIP, cause_of, looks_like, part, worded
+from rooflens.peers.record import Figure, Loss, Reason, Standing
 from rooflens.peers.sentences import SEEN
 from rooflens.records import record
 from rooflens.samples import median
 from rooflens.units import percent, show
 
-RULES: dict[Cause, tuple[str, ...]] = {
-    "clock": ("app_clocks", "clock_low", "sync_boost"),
-    "power": ("power_low", "power_held", "brake", "samples_held"),
-    "heat": ("hot", "slowed", "was_slowed", "samples_hot"),
-    "memory": ("ecc_now", "samples_ecc", "ecc_fixed", "replaced", "repair", "no_repair", "memory_clock"),
-    "pcie": ("pcie_narrow", "pcie_narrow_idle", "pcie_slow", "pcie_slot"),
-    "nvlink": ("port_down", "ports_down", "port_slow", "fabric", "nvlink_fewer", "nvlink_uneven", "nvlink_lost",
-               "nvlink_none"),
-    "contention": ("processes", "hidden_process"),
-}  # fmt: skip
-_ALL = frozenset({"fresh", "settled", "cache", "launch", "memory", "pcie", "link"})
-_ON_CHIP = frozenset({"fresh", "settled", "cache", "launch"})
-SLOWS: dict[Cause, frozenset[str]] = {
-    "clock": _ON_CHIP,
-    "power": _ON_CHIP | {"memory"},
-    "heat": _ON_CHIP | {"memory"},
-    "memory": frozenset({"memory"}),
-    "pcie": frozenset({"pcie"}),
-    "nvlink": frozenset({"link"}),
-    "contention": _ALL,
-}
-_WORDS: tuple[tuple[str, Cause], ...] = (
-    ("thermal", "heat"), ("power limit is", "power"), ("power cap", "power"), ("power brake", "power"),
-    ("application clocks", "clock"), ("PCIe", "pcie"), ("NVLinks are up", "nvlink"), ("process", "contention"),
-    ("contention", "contention"),
-)  # fmt: skip
 _SAME = 0.99  # of a limit: from here on it is the same
 _LOWER = 0.98  # of its equals' clock, from which on that is the reason
 _NEAR = 0.08  # to a half or a quarter of PCIe's rate, from which on it points to lanes
 _HELD = re.compile(r"\((.*)\)\s*$")
-_LEFT: dict[str, Cause] = {"settled": "power", "memory": "memory", "pcie": "pcie", "link": "nvlink", "fresh": "clock",
-                           "cache": "unknown"}  # fmt: skip
 
 
 @record
@@ -94,32 +67,32 @@ class Causes:
 
     def _by_tools(self, standing: Standing, known: Known, parts: set[str]) -> list[Reason]:
         mine = [f for f in known.findings if not self._is_common(standing.of, f.rule)]
-        fitting = [f for f in mine if SLOWS.get(cause_of(f.rule), frozenset()) & parts]
+        fitting = [f for f in mine if EVIDENCE[cause_of(f.rule)].slows & parts]
         fitting.sort(key=lambda f: (_missed(f, parts), SEVERITIES.index(f.severity)))
         said = [
             Reason(cause, "tools", text)
             for text in known.distrust
-            if not self._is_common(standing.of, text) and (cause := _worded(text)) and SLOWS[cause] & parts
+            if not self._is_common(standing.of, text) and (cause := worded(text)) and EVIDENCE[cause].slows & parts
         ]
         return [*map(_told, fitting), *said]
 
     def _by_figures(
         self, standing: Standing, own: Sequence[Figure], losses: Sequence[Loss], parts: set[str]
     ) -> Iterator[Reason]:
-        disturbed = next((f.why_not for f in own if _worded(f.why_not) == "contention"), None)
+        disturbed = next((f.why_not for f in own if worded(f.why_not) == "contention"), None)
         if disturbed:
             yield Reason("contention", "figures", disturbed)
         behind = {loss.id for loss in losses}
         mine = [figure for figure in own if figure.id in behind]
         for figure in mine:
             more = _held(figure) - self._usual_holds(figure)
-            for word in sorted(more, key=lambda word: _worded(word) != "heat"):
-                if cause := _worded(word):
+            for word in sorted(more, key=_precedence):
+                if cause := worded(word):
                     yield Reason(cause, "figures", figure.throttle or "")
-        if parts & SLOWS["power"] and (limits := self._limits_w(standing.of)):
+        if parts & EVIDENCE["power"].slows and (limits := self._limits_w(standing.of)):
             yield Reason("power", "figures", SEEN["limit"].format(limit=show(limits[0], "W"), all=show(limits[1], "W")))
         lower = [(f, clock) for f in mine if (clock := self._clock_hz(f)) and (f.clock_hz or clock) < _LOWER * clock]
-        if lower and parts & _ON_CHIP:
+        if lower and parts & ON_CHIP:
             warm = all(part(figure.id) == "settled" for figure, _ in lower)
             figure, clock = lower[0]
             said = {"clock": show(figure.clock_hz or 0.0, "Hz"), "all": show(clock, "Hz")}
@@ -145,23 +118,6 @@ class Causes:
         return (self._keys.get(of, ""), what) in self._common
 
 
-def part(id: str) -> str:
-    """What of a device a figure is about."""
-    head, _, rest = id.partition("/")
-    if head == "compute":
-        return "settled" if rest.endswith("sustained") else "fresh"
-    if head == "memory":
-        return "memory" if rest.startswith("main") else "cache"
-    if head == "launch":
-        return "launch"
-    return "pcie" if rest.startswith("pcie") else "link"
-
-
-def cause_of(rule: str) -> Cause:
-    """The cause that a rule of the doctor speaks of."""
-    return next((cause for cause, rules in RULES.items() if rule in rules), "unknown")
-
-
 def _said(one: Known) -> Iterator[str]:
     yield from (finding.rule for finding in one.findings)
     yield from one.distrust
@@ -173,12 +129,13 @@ def _told(finding: Finding) -> Reason:
 
 def _missed(finding: Finding, parts: set[str]) -> int:
     """How badly a cause fits: parts that it does not explain, then parts that it would slow and that are not behind."""
-    slows = SLOWS[cause_of(finding.rule)]
+    slows = EVIDENCE[cause_of(finding.rule)].slows
     return 10 * len(parts - slows) + len(slows - parts)
 
 
-def _worded(text: str | None) -> Cause | None:
-    return next((cause for word, cause in _WORDS if text and word in text), None)
+def _precedence(word: str) -> int:
+    """Where the cause of this word stands among all."""
+    return [*EVIDENCE, None].index(worded(word))
 
 
 def _held(figure: Figure) -> set[str]:
@@ -202,4 +159,4 @@ def _left(parts: set[str], losses: Sequence[Loss], pairs: tuple[int, int]) -> Re
             if abs(left / lanes - 1) < _NEAR:
                 return Reason("pcie", "figures", SEEN[said].format(share=percent(left, 2)))
     what = SEEN[name].format(count=pairs[0], all=pairs[1])
-    return Reason(_LEFT[name], "figures", what)
+    return Reason(looks_like(name), "figures", what)

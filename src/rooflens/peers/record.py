@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from rooflens.peers.evidence import EVIDENCE
 from rooflens.records import record
 
 Against = Literal["peers", "baseline", "itself"]
@@ -12,7 +13,10 @@ Whose = Literal["device", "pair", "node"]
 State = Literal["out", "unsure", "behind", "ok", "alone"]
 STATES: tuple[State, ...] = ("out", "unsure", "behind", "ok", "alone")  # worst first
 NINE_OF_TEN = (0.05, 0.95)  # lie between these two shares of a class
-Cause = Literal["clock", "power", "heat", "memory", "pcie", "nvlink", "contention", "wrong", "unknown"]
+if TYPE_CHECKING:
+    Cause = str
+else:
+    Cause = Literal[tuple(EVIDENCE)]  # as files hold it
 
 
 @record

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from rooflens.errors import RooflensError
-from rooflens.fleet.faults import KINDS, LOSS, Fault, Kind
+from rooflens.fleet.faults import KINDS, LOSS, Fault
 from rooflens.records import field, record
 from rooflens.roofline.profile import Profile
 
@@ -57,8 +57,7 @@ def parsed(text: str) -> Fake:
         if kind == "takes":
             takes_s = loss
         else:
-            known: dict[str, Kind] = {one: one for one in KINDS}
-            found[number] = Fault(known[kind], loss)
+            found[number] = Fault(kind, loss)
     return Fake(node or "fake", found, takes_s)
 
 
