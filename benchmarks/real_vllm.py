@@ -115,7 +115,7 @@ def main() -> int:
     if roof.estimated_over_ours is not None:
         print(f"vLLM's own bytes read over ours: {roof.estimated_over_ours:.4f}")
         apart += abs(roof.estimated_over_ours - 1) > NEAR_OWN
-    print(f"MBU while decoding {roof.mbu_decoding}, MFU {roof.mfu}, TPOT {rates.tpot_s}, floor {roof.floor_s}")
+    print(f"MBU while decoding {roof.mbu_decoding}, MFU {roof.mfu}, TPOT {rates.tpot_s}, floor {roof.tpot_floor_s}")
     return int(apart > 0)
 
 

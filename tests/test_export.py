@@ -181,7 +181,7 @@ def test_rates_and_roofs_of_an_engine_are_told_in_base_units():
     assert of(samples, "rooflens_mbu_ratio", "a", of="datasheet", over="wall") == [roof.mbu]
     assert of(samples, "rooflens_tpot_seconds", "a", stat="mean") == [rates.itl.mean_s] or rates.tpot is None
     assert of(samples, "rooflens_itl_seconds", "a", stat="mean") == [pytest.approx(0.02)]
-    assert of(samples, "rooflens_floor_tpot_seconds", "a") == [roof.floor_s]
+    assert of(samples, "rooflens_tpot_floor_seconds", "a") == [roof.tpot_floor_s]
     assert of(samples, "rooflens_state", "a", state="busy") == [1]
     ((labels, _),) = samples["rooflens_roofs_info"]
     assert labels["counted_as"] == LLAMA
@@ -195,7 +195,7 @@ def test_what_is_not_known_has_no_series():
         made.once()
         samples = told(made.page())
     assert of(samples, "rooflens_running_requests", "a") == [4]
-    for name in ("rooflens_generation_tokens_per_second", "rooflens_mbu_ratio", "rooflens_floor_tpot_seconds"):
+    for name in ("rooflens_generation_tokens_per_second", "rooflens_mbu_ratio", "rooflens_tpot_floor_seconds"):
         assert of(samples, name, "a") == []  # one scrape, and no machine: nothing, never 0
 
 
@@ -402,7 +402,7 @@ def test_devices_are_told_and_those_of_others_are_not():
     assert of(samples, "rooflens_gpu_clock_hertz", "a") == [1.41e9]
     state = made.states()[0]
     roof = state.known.models[0].roof
-    moved = 0.093 * roof.read_bytes_per_s_roof
+    moved = 0.093 * roof.read_roof_bytes_per_s
     expected = (roof.weight_bytes_per_s + roof.kv_bytes_per_s) / moved
     assert of(samples, "rooflens_model_over_dram_bytes_ratio", "a") == [pytest.approx(expected)]
 
@@ -421,7 +421,7 @@ def test_a_page_of_devices_that_fails_is_said_and_leaves_the_engine_up():
 
 def reading(weight, kv=0.0, roof=1e12):
     placed = Roof("m", "l", False, 1, "busy", {}, weight_bytes_per_s=weight, kv_bytes_per_s=kv,
-                  read_bytes_per_s_roof=roof)  # fmt: skip
+                  read_roof_bytes_per_s=roof)  # fmt: skip
     return Reading("a", Rates("vllm", None, 0.0), placed)
 
 

@@ -365,9 +365,9 @@ def test_floor_and_estimate_are_those_of_predict():
     roof = Judge(LLAMA, H100).reading("u", rates).roof
     told = rooflens.predict(LLAMA, on=H100, batch=8, prompt=950, output=100, engine="vllm").tpot_s
     assert rates.batch == pytest.approx(8, abs=0.1)
-    assert roof.floor_s == pytest.approx(told.floor, rel=0.01)
-    assert roof.estimate_s == pytest.approx(told.estimate, rel=0.01)
-    assert roof.gap == pytest.approx(0.02 / roof.floor_s)
+    assert roof.tpot_floor_s == pytest.approx(told.floor, rel=0.01)
+    assert roof.tpot_estimate_s == pytest.approx(told.estimate, rel=0.01)
+    assert roof.tpot_over_floor == pytest.approx(0.02 / roof.tpot_floor_s)
 
 
 def test_two_replicas_that_do_the_same_stand_where_one_does():

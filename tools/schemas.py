@@ -21,7 +21,7 @@ from schema_kinds import KINDS, Kind  # isort: skip
 from schema_words import COMMON  # isort: skip
 
 UNITS = (  # of names that end so, the longest first
-    ("bytes_per_s_roof", "B/s"), ("flops_per_s_roof", "FLOP/s"), ("flops_per_byte", "FLOP/B"),
+    ("flops_per_byte", "FLOP/B"),
     ("flops_per_s", "FLOP/s"), ("bytes_per_s_per_direction", "B/s"), ("bytes_per_s_bidirectional", "B/s"),
     ("bytes_per_s", "B/s"), ("bytes_per_token", "B"), ("bytes_per_sequence", "B"), ("bytes_per_token_growing", "B"),
     ("bytes_per_token_allocated", "B"), ("bits_per_s", "bit/s"), ("usd_per_hour", "USD/h"),

@@ -111,23 +111,25 @@ def _tpot(rates: Rates, roof: Roof | None, lang: str) -> str:
     if rates.tpot_s is not None:
         how = retold(rates.tpot_from or "", lang)
         text = say("watch.tpot.line", lang, time=show(rates.tpot_s, "s", 3), how=how)
-    if roof is None or roof.floor_s is None:
+    if roof is None or roof.tpot_floor_s is None:
         return text
-    text += say("watch.floor", lang, time=show(roof.floor_s, "s", 3))
-    if roof.estimate_s is not None and roof.low_s is not None and roof.high_s is not None:
-        low, high = show(roof.low_s, "s", 3), show(roof.high_s, "s", 3)
-        text += say("watch.estimate", lang, time=show(roof.estimate_s, "s", 3), low=low, high=high)
-    return text + (say("watch.gap", lang, times=f"{roof.gap:.3g}") if roof.gap is not None else "")
+    text += say("watch.floor", lang, time=show(roof.tpot_floor_s, "s", 3))
+    if roof.tpot_estimate_s is not None and roof.tpot_low_s is not None and roof.tpot_high_s is not None:
+        low, high = show(roof.tpot_low_s, "s", 3), show(roof.tpot_high_s, "s", 3)
+        text += say("watch.estimate", lang, time=show(roof.tpot_estimate_s, "s", 3), low=low, high=high)
+    return text + (
+        say("watch.gap", lang, times=f"{roof.tpot_over_floor:.3g}") if roof.tpot_over_floor is not None else ""
+    )
 
 
 def _mbu(roof: Roof, lang: str) -> str:
-    if roof.mbu is None or roof.read_bytes_per_s_roof is None:
+    if roof.mbu is None or roof.read_roof_bytes_per_s is None:
         return _not(roof, "mbu", lang)
     text = say("watch.overall", lang, share=share(roof.mbu))
     text += say("watch.busy", lang, share=share(roof.mbu_busy)) if roof.mbu_busy is not None else ""
     text += say("watch.decoding", lang, share=share(roof.mbu_decoding)) if roof.mbu_decoding is not None else ""
     origin = word("origin", "measured" if roof.measured else "spec", lang)
-    text += say("watch.roof", lang, rate=show(roof.read_bytes_per_s_roof, "B/s"), origin=origin)
+    text += say("watch.roof", lang, rate=show(roof.read_roof_bytes_per_s, "B/s"), origin=origin)
     text += _beside(roof.mbu_of_datasheet, roof.mbu_of_measured, lang)
     if roof.estimated_over_ours is not None:
         text += say("watch.own", lang, times=f"{roof.estimated_over_ours:.3g}")
@@ -139,9 +141,9 @@ def _mfu(roof: Roof, lang: str) -> str:
         return _not(roof, "mfu", lang)
     text = say("watch.overall", lang, share=share(roof.mfu))
     text += say("watch.busy", lang, share=share(roof.mfu_busy)) if roof.mfu_busy is not None else ""
-    if roof.peak_flops_per_s_roof is not None:
+    if roof.compute_roof_flops_per_s is not None:
         origin = word("origin", "measured" if roof.measured else "spec", lang)
-        rate = f"{show(roof.peak_flops_per_s_roof, 'FLOP/s')} {roof.peak_math}"
+        rate = f"{show(roof.compute_roof_flops_per_s, 'FLOP/s')} {roof.peak_math}"
         text += say("watch.roof", lang, rate=rate, origin=origin)
     return text + _beside(roof.mfu_of_datasheet, roof.mfu_of_measured, lang)
 

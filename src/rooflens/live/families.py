@@ -122,8 +122,8 @@ FAMILIES: tuple[Family, ...] = (
     plain("rooflens_batch_sequences", "Sequences of the mean step over the interval.", lambda r: r.batch),
     plain("rooflens_context_tokens", "Cached tokens that a sequence's step reads, the mean.",
           lambda r: r.context_tokens),
-    plain("rooflens_kv_cache_usage_ratio", "Share of the KV pool in use.", lambda r: r.kv_usage),
-    plain("rooflens_kv_cache_capacity_tokens", "Tokens that the KV pool can hold.", lambda r: r.kv_capacity_tokens),
+    plain("rooflens_kv_usage_ratio", "Share of the KV pool in use.", lambda r: r.kv_usage),
+    plain("rooflens_kv_capacity_tokens", "Tokens that the KV pool can hold.", lambda r: r.kv_capacity_tokens),
     plain("rooflens_busy_ratio", "Share of the interval in which the engine computed, by its own word.",
           lambda r: r.busy_share),
     spread("rooflens_ttft_seconds", "Time to first token over the interval, waiting included.", lambda r: r.ttft),
@@ -146,17 +146,17 @@ FAMILIES: tuple[Family, ...] = (
     roofed("rooflens_model_flops_per_second", "FLOPs that the model must do on one device.", (),
            lambda roof: {(): roof.flops_per_s}),
     roofed("rooflens_read_roof_bytes_per_second", "The read roof of one device that ratios are of.", (),
-           lambda roof: {(): roof.read_bytes_per_s_roof}),
+           lambda roof: {(): roof.read_roof_bytes_per_s}),
     roofed("rooflens_compute_roof_flops_per_second", "The dense peak of one device, of the math of most FLOPs.",
-           ("math",), lambda roof: {(roof.peak_math or "",): roof.peak_flops_per_s_roof}),
-    roofed("rooflens_floor_tpot_seconds", "A token at the present batch and context that no software beats.", (),
-           lambda roof: {(): roof.floor_s}),
-    roofed("rooflens_estimated_tpot_seconds",
+           ("math",), lambda roof: {(roof.peak_math or "",): roof.compute_roof_flops_per_s}),
+    roofed("rooflens_tpot_floor_seconds", "A token at the present batch and context that no software beats.", (),
+           lambda roof: {(): roof.tpot_floor_s}),
+    roofed("rooflens_tpot_estimate_seconds",
            "The same as this engine is expected to take; low and high hold four cases of five.", ("bound",),
-           lambda roof: {("estimate",): roof.estimate_s, ("low",): roof.low_s, ("high",): roof.high_s}),
+           lambda roof: {("estimate",): roof.tpot_estimate_s, ("low",): roof.tpot_low_s, ("high",): roof.tpot_high_s}),
     roofed("rooflens_tpot_over_floor_ratio", "Measured time per output token over the floor.", (),
-           lambda roof: {(): roof.gap}),
-    roofed("rooflens_engine_estimate_ratio", "The engine's own estimate of bytes read over those counted here.", (),
+           lambda roof: {(): roof.tpot_over_floor}),
+    roofed("rooflens_estimated_over_ours_ratio", "The engine's own estimate of bytes read over those counted here.", (),
            lambda roof: {(): roof.estimated_over_ours}),
     roofed("rooflens_devices", "Devices that serve the model, all replicas together.", (),
            lambda roof: {(): float(roof.devices)}),
@@ -202,9 +202,9 @@ def label(text: str | None) -> str:
 def agreement(reading: Reading, gpus: Sequence[Gpu]) -> float | None:
     """Bytes of the model over bytes of the memory interface, a device; None where one of the two is not known."""
     roof, active = reading.roof, [gpu.dram_active for gpu in gpus if gpu.dram_active is not None]
-    if roof is None or not active or roof.weight_bytes_per_s is None or not roof.read_bytes_per_s_roof:
+    if roof is None or not active or roof.weight_bytes_per_s is None or not roof.read_roof_bytes_per_s:
         return None
-    moved = sum(active) / len(active) * roof.read_bytes_per_s_roof
+    moved = sum(active) / len(active) * roof.read_roof_bytes_per_s
     return (roof.weight_bytes_per_s + (roof.kv_bytes_per_s or 0.0)) / moved if moved else None
 
 

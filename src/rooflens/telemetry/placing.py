@@ -94,12 +94,12 @@ def _shares(needs: Demands, machine: Machine, end: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if needs.bytes_per_s is not None:
         found[f"mbu{end}"] = mbu(needs.bytes_per_s, machine, A_SECOND)
-        found |= {} if end else {"read_bytes_per_s_roof": machine.memory("read").floor_value}
+        found |= {} if end else {"read_roof_bytes_per_s": machine.memory("read").floor_value}
     if needs.work_per_s is not None:
         found[f"mfu{end}"] = mfu(needs.work_per_s, machine, A_SECOND)
         math, flops, path = work_of(needs.work_per_s)
         if flops and not end:
-            found |= {"peak_flops_per_s_roof": machine.compute(math, path).floor_value, "peak_math": math}
+            found |= {"compute_roof_flops_per_s": machine.compute(math, path).floor_value, "peak_math": math}
     return found
 
 
@@ -112,14 +112,14 @@ def loaded(rates: Rates) -> tuple[float, float, float]:
 
 
 def _times(rates: Rates, prices: Prices) -> tuple[dict[str, float], Timed | None]:
-    """Floor and expectation of a token at this load; the gap."""
+    """Floor and expectation of a token at this load, and how far measured ones are from the floor."""
     if not rates.batch or rates.context_tokens is None:
         return {}, None
     step, each = prices.times(*loaded(rates)), rates.tokens_a_step or 1.0
     said = {name: getattr(step, name) for name in ("floor_s", "estimate_s", "low_s", "high_s")}
-    found = {name: seconds / each for name, seconds in said.items() if seconds is not None}
+    found = {f"tpot_{name}": seconds / each for name, seconds in said.items() if seconds is not None}
     if rates.tpot_s:
-        found["gap"] = rates.tpot_s / found["floor_s"]
+        found["tpot_over_floor"] = rates.tpot_s / found["tpot_floor_s"]
     return found, step
 
 
@@ -160,8 +160,9 @@ def _findings(found: Mapping[str, Any]) -> Iterator[str]:
     for name in ("mbu", "mfu", "mbu_busy", "mfu_busy", "mbu_decoding"):
         if found.get(name, 0.0) > OVER:
             yield f"{name} is {percent(found[name])}, over the roof: {FULLER}"
-    if "gap" in found and found["gap"] < BEATEN:
-        yield f"tokens come {1 / found['gap']:.3g} times faster than their floor, which nothing beats: {FULLER}"
+    over_floor = found.get("tpot_over_floor", BEATEN)
+    if over_floor < BEATEN:
+        yield f"tokens come {1 / over_floor:.3g} times faster than their floor, which nothing beats: {FULLER}"
 
 
 def _estimated(found: Mapping[str, Any]) -> Iterator[str]:
@@ -176,9 +177,9 @@ def _missing(rates: Rates, needs: Demands, found: Mapping[str, Any]) -> Iterator
         if rates.busy_share is None:
             yield "mbu_busy", NO_BUSY
         if rates.tpot_s is None:
-            yield "gap", NO_TPOT
-        if "floor_s" not in found:
-            yield "floor_s", NO_LOAD
+            yield "tpot_over_floor", NO_TPOT
+        if "tpot_floor_s" not in found:
+            yield "tpot_floor_s", NO_LOAD
 
 
 def _conventions(served: Deployment) -> dict[str, str]:

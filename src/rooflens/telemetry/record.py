@@ -112,7 +112,8 @@ class Roof:
 
     mbu, mfu: overall, of the roofs of `machine`; _of_datasheet: of the datasheet's where the machine was measured, or
     _of_measured the other way round. mbu_busy, mfu_busy: over the engine's own busy time. mbu_decoding: of its decode
-    steps alone. floor_s, estimate_s: a token at the present batch and context. gap: measured TPOT over the floor.
+    steps alone. tpot_floor_s, tpot_estimate_s: a token at the present batch and context. tpot_low_s,
+    tpot_high_s: four of five lie between. tpot_over_floor: measured TPOT over the floor.
     estimated_over_ours: the engine's own bytes read over those counted here.
     """
 
@@ -134,16 +135,16 @@ class Roof:
     mfu_of_datasheet: float | None = None
     mbu_of_measured: float | None = None
     mfu_of_measured: float | None = None
-    read_bytes_per_s_roof: float | None = None
-    peak_flops_per_s_roof: float | None = None
+    read_roof_bytes_per_s: float | None = None
+    compute_roof_flops_per_s: float | None = None
     peak_math: str | None = None
     step_weight_bytes: float | None = None
     step_kv_bytes: float | None = None
-    floor_s: float | None = None
-    estimate_s: float | None = None
-    low_s: float | None = None
-    high_s: float | None = None
-    gap: float | None = None
+    tpot_floor_s: float | None = None
+    tpot_estimate_s: float | None = None
+    tpot_low_s: float | None = None
+    tpot_high_s: float | None = None
+    tpot_over_floor: float | None = None
     bound: str | None = None
     regime: str | None = None
     estimated_over_ours: float | None = None
