@@ -24,9 +24,8 @@ def resolve(stored: Precision, machine: Machine, math: str | None = None) -> tup
     asked = None if math is None else _named(math, machine)
     narrow = asked is not None and _bits(asked) < SIXTEEN
     wide = stored.activations.math if asked is None or narrow else asked
-    _require(machine, wide)
-    if asked is not None:
-        _require(machine, asked)
+    for needed in dict.fromkeys((wide, asked or wide)):
+        _require(machine, needed, stored.activations.math)
     notes: list[str] = []
     maths = dict.fromkeys(_CONTRACTING, wide) if asked is not None and not narrow else {}
     for part in [part for part in _CONTRACTING if part not in maths]:
@@ -57,14 +56,16 @@ def _math(own: str, wide: str, machine: Machine, notes: list[str]) -> str:
     return wide
 
 
-def _require(machine: Machine, math: str) -> None:
+def _require(machine: Machine, math: str, own: str) -> None:
+    """Raises NoPath, naming what may be asked for instead, for a math that the machine lacks. own: of activations."""
     if machine.has(math):
         return
     have = sorted({c.dtype for c in machine.find("compute") if c.value > 0 and c.dtype})
+    wide = [name for name in have if _bits(name) >= SIXTEEN or machine.has(own)]
     known = "has no" if machine.has(math) is False else "is not known to have"
-    choice = (
-        f"it has {', '.join(have)}: choose one with --math"
-        if have
-        else f"no rate of it is known: give one as --on MACHINE,{math}=RATE"
-    )
+    choice = f"no rate of it is known: give one as --on MACHINE,{math}=RATE"
+    if wide:
+        choice = f"it has {', '.join(wide)}: choose one with --math"
+    elif have:
+        choice = f"it has {', '.join(have)} alone, and activations need {SIXTEEN} bits or more: name another machine"
     raise NoPath(f"{machine.name} {known} {math} arithmetic; {choice}")

@@ -31,7 +31,7 @@ from rooflens.units import show
 
 STORED = ("bf16", "fp16", "fp8", "int8", "nvfp4", "mxfp4", "int4", "q8_0", "q6_k", "q5_k", "q4_k", "q3_k")
 CACHES = ("bf16", "fp16", "fp8", "int8")
-MATHS = ("bf16", "fp16", "fp8", "int8", "fp4", "tf32", "fp32")
+MATHS = ("bf16", "fp16", "fp16_acc16", "fp8", "fp8_acc16", "fp6", "int8", "int4", "fp4", "tf32", "fp32", "fp64")
 DECADES = range(-9, 25)
 PLAIN_UNITS = ("B", "B/s", "FLOP/s", "W")
 

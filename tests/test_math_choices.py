@@ -1,0 +1,51 @@
+"""Who asks for arithmetic that a machine lacks is told what it has; it can be asked for, and on the page too."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rooflens import api, catalogue, workload
+from rooflens.dtypes import dtype
+from rooflens.errors import NoPath
+from rooflens.roofline.math import resolve
+from rooflens.server.panels import MATHS
+from rooflens.server.state import measured
+
+MACHINES = [*(chip.id for chip in catalogue.accelerators()), *measured()]
+STORED = workload.precision(dtype("bf16"))
+
+
+def told(machine, math):
+    """The formats that a refusal offers; none where the machine has this one, or none that helps."""
+    try:
+        resolve(STORED, machine, math)
+    except NoPath as why:
+        offered = re.search(r"it has (.*): choose one with --math", str(why))
+        return offered[1].split(", ") if offered else []
+    return []
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_what_is_offered_instead_is_answered(name) -> None:
+    machine = api.machine(name)
+    for math in (None, "bf16", "fp8", "fp4"):
+        for offered in told(machine, math):
+            resolve(STORED, machine, offered)
+
+
+@pytest.mark.parametrize("math", [None, "bf16", "int8", "fp16"])
+def test_a_machine_of_eight_bits_alone_offers_none(math) -> None:
+    with pytest.raises(NoPath, match="it has int8 alone, and activations need 16 bits or more: name another machine"):
+        resolve(STORED, api.machine("tpu-v1"), math)
+
+
+def test_a_t4_offers_what_is_as_wide_as_activations() -> None:
+    with pytest.raises(NoPath, match="no bf16 arithmetic; it has fp16, fp16_acc16, fp32, fp64: choose one"):
+        resolve(STORED, api.machine("t4"), "int8")
+
+
+def test_the_page_offers_every_arithmetic_that_a_known_machine_has() -> None:
+    had = {c.dtype for name in MACHINES for c in api.machine(name).find("compute") if c.value > 0}
+    assert had <= set(MATHS)
