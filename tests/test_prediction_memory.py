@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from rooflens.catalogue.engines import engine, engines
 from rooflens.catalogue.tables import sources
 from rooflens.errors import RooflensError, Unknown
 from rooflens.prediction.memory import memory, on_device, reserve
+from rooflens.units import parse
 
 GIB = 2.0**30
 LLAMA_KV = 131_072  # bytes a token: 2 x 32 layers x 8 heads x 128 x 2
@@ -113,7 +116,10 @@ def test_fractions_of_what_is_free_leave_more_than_fractions_of_all():
 def test_a_model_that_does_not_fit_at_all_has_no_cache_and_says_what_is_missing():
     found = held("llama-3.1-70b", 24e9, workload.decode(1, 2048), "vllm")
     assert (found.fits, found.max_sequences, found.kv_tokens, found.max_context) == (False, 0, 0, 0)
-    assert "short by" in found.notes[0]
+    assert found.notes[0].startswith("does not fit: ")
+    *_, usable, short = (parse(amount, "B") for amount in re.findall(r"[\d.e+]+ [kMGTP]?i?B", found.notes[0]))
+    assert (usable, short) == pytest.approx((found.usable_bytes, found.short_bytes), rel=1e-3)
+    assert "iB" not in found.notes[0]  # what is added is said in one unit
 
 
 @pytest.mark.parametrize("fraction", [0, -0.5, 1.5, float("nan")])

@@ -18,7 +18,7 @@ from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row, Token, product
 from rooflens.prediction.edges import edge
 from rooflens.records import record, replace
-from rooflens.units import show, show_binary
+from rooflens.units import show
 from rooflens.workload import Step, fixed_letters, moving_letters, prefill
 
 LOGIT_BYTES = 4.0  # engines sample from fp32 logits
@@ -280,7 +280,7 @@ def _notes(found: Memory, kept: Reserve, sequences: float) -> Iterator[str]:
         parts |= {} if found.runtime_bytes is None else {"runtime": found.runtime_bytes}
         said = " + ".join(f"{name} {show(size, 'B')}" for name, size in parts.items())
         usable = f"{show(sum(parts.values()), 'B')}, and {show(found.usable_bytes, 'B')} are usable"
-        yield f"does not fit: {said} = {usable}, short by {show_binary(found.short_bytes)}"
+        yield f"does not fit: {said} = {usable}, short by {show(found.short_bytes, 'B')}"
         if found.weight_bytes + found.kv_bytes <= found.capacity_bytes:
             yield f"weights and KV alone would fit in the device's {show(found.capacity_bytes, 'B')}, on paper"
     if found.kv_bytes > found.weight_bytes:
