@@ -16,6 +16,7 @@ import pytest
 from observed_files import TRACE
 
 from rooflens.cli import _run
+from rooflens.present.words import say
 from rooflens.units import parse
 
 pytestmark = pytest.mark.slow
@@ -93,7 +94,7 @@ def visit(browser, url):
     yield go
     for context in contexts:
         context.close()
-    meant = ("422", "503", "ERR_INTERNET_DISCONNECTED")  # what a test asked for
+    meant = ("422", "503", "ERR_INTERNET_DISCONNECTED", "ERR_FAILED")  # what a test asked for
     assert [fault for fault in faults if not any(said in fault for said in meant)] == []
     assert strangers == []
 
@@ -318,6 +319,17 @@ def test_who_is_told_that_others_wait_asks_again_by_himself(visit, kind) -> None
     assert page.locator("#batching path").count() == 2
     assert page.locator("button.ask_again").count() == 0
     assert page.inner_text("#error") == ""
+
+
+@pytest.mark.parametrize("lang", ["en", "vi"])
+def test_who_reaches_nobody_at_first_is_told_so_in_the_pages_language_and_asks_again(visit, lang) -> None:
+    lost = visit(f"?lang={lang}", ready=False, before=lambda page: page.route("**/start", lambda route: route.abort()))
+    until(lost, "document.getElementById('error').textContent !== ''")
+    assert lost.inner_text("#error") == say("page.no_answer", lang)
+    lost.unroute("**/start")
+    lost.click("#again")
+    settled(lost)
+    assert lost.inner_text("#error") == ""
 
 
 def test_who_asked_often_enough_has_a_button(visit) -> None:

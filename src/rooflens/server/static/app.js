@@ -1,7 +1,7 @@
 // The page: controls make a state, the state is a link, answers fill the panels. Every number comes from Python.
 import { by, el, put, svg } from "./dom.js";
 import { ALL, PLAIN, fromLink, toLink } from "./link.js";
-import { ask, held, told } from "./ask.js";
+import { ask, held, patiently, sent } from "./ask.js";
 import { aloud, copy, fault, note, page, words } from "./page.js";
 import { MARKS, Plot } from "./plot.js";
 import { curve } from "./chart.js";
@@ -175,8 +175,14 @@ function open(first) {
   answer();
 }
 
+// What the page must know before it asks: until it is here, one sentence stands in the page.
+function begun() {
+  return sent("start", {}, () => by("unreached").textContent);
+}
+
 async function begin() {
-  page.start = held ? held.start : await told(await fetch("start"), (name) => name);
+  page.start = held ? held.start : await patiently(begun, {});
+  fault("");
   page.state = { ...PLAIN, ...page.start.first, lang: document.documentElement.lang };
   page.plot = new Plot(by("plot"), Object.assign(words, { decades: page.start.decades }), (name) => {
     for (const row of document.querySelectorAll("#operators tr")) row.classList.toggle("here", name !== null && row.dataset.name === name);
@@ -189,4 +195,8 @@ async function begin() {
   open(true);
 }
 
-begin().catch((error) => fault(error.message));
+function start() {
+  begin().catch((error) => fault(error.message, error.later ? start : null));
+}
+
+start();

@@ -47,7 +47,7 @@ export async function patiently(once, { waiting = () => {}, wanted = () => true 
   }
 }
 
-export async function told(reply, words) {
+async function told(reply, words) {
   const found = await reply.json().catch(() => ({ error: words("no_answer") }));
   const sentence = found.error ?? words("no_answer");
   if (reply.status === 503) throw new Later(sentence, Number(reply.headers.get("Retry-After")) || 1);
