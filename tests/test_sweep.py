@@ -357,6 +357,7 @@ def test_a_dry_run_says_what_it_would_be(tmp_path: Path, capsys: pytest.CaptureF
     [
         ("sweep {grid}", "say where the points go: -o DIR"),
         ("sweep {grid} -o {out} --ray-env {grid}", "--ray-env is of a Ray cluster"),
+        ("sweep {grid} -o {out} --shard-limit-s 9", "--shard-limit-s is of a Ray cluster"),
         ("sweep nowhere.yaml -o {out}", "cannot read nowhere.yaml"),
         ("sweep query {out} --where model", "write COLUMN=VALUE"),
         ("sweep query {out} --where tp=two", "tp is a number"),

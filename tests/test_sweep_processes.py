@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from rooflens.api import sweeping
 from rooflens.errors import RooflensError
+from rooflens.fleet.sweeping.on_ray import ALL_IN_USE
 from rooflens.sweep.question import Wanted
 from tests.sweep_grids import LARGER, SMALL, digest, swept, written
 
@@ -136,6 +138,56 @@ def test_a_node_that_dies_loses_nothing(tmp_path: Path, ray):
         cluster.shutdown()
     assert killed
     assert digest(tmp_path / "rayed") == digest(whole)
+
+
+def pricers(psutil) -> list:
+    """Processes that price for the Ray of this one."""
+    found = psutil.Process().children(recursive=True)
+    return [one for one in found if one.is_running() and "ray::Pricer" in " ".join(one.cmdline())]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_that_hangs_is_ended_and_its_shard_priced_by_another(tmp_path: Path, ray):
+    psutil = pytest.importorskip("psutil")
+    whole, stopped, said = swept(tmp_path, LARGER), [], []
+
+    def told(done: int, points: int, seconds: float) -> None:
+        if 0 < done < points and not stopped:
+            stopped.append(pricers(psutil)[0])
+            stopped[0].suspend()
+
+    how = {"workers": 2, "ray": "local", "shard_limit_s": 10, "told": told, "noted": said.append}
+    sweeping.sweep(written(tmp_path, LARGER), tmp_path / "rayed", **how)
+    assert stopped
+    assert not stopped[0].is_running()
+    again = r"a worker gave nothing within 10 s: shard \d+ is tried again, elsewhere where possible \(2 of 4\)"
+    assert re.fullmatch(again, said[0])
+    assert digest(tmp_path / "rayed") == digest(whole)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_in_use_is_said_and_waited_for(tmp_path: Path, ray, monkeypatch):
+    monkeypatch.setattr("rooflens.fleet.sweeping.on_ray.QUIET_S", 1.0)
+    whole, said = swept(tmp_path, SMALL), []
+    ray.init(address="local", num_cpus=1, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    holder = ray.remote(type("Holder", (), {"there": lambda self: True})).options(num_cpus=1).remote()
+    assert ray.get(holder.there.remote())
+
+    def noted(sentence: str) -> None:
+        said.append(sentence)
+        ray.kill(holder)
+
+    sweeping.sweep(written(tmp_path, SMALL), tmp_path / "rayed", workers=1, ray="local", noted=noted)
+    assert said == [ALL_IN_USE.format(count=1)]
+    assert digest(tmp_path / "rayed") == digest(whole)
+    assert ray.is_initialized()  # it was joined before, and stays
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_without_processors_is_refused_at_once(tmp_path: Path, ray):
+    ray.init(address="local", num_cpus=0, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    with pytest.raises(RooflensError, match=r"^no node of the Ray cluster at auto offers a processor .* --num-cpus"):
+        sweeping.sweep(written(tmp_path, SMALL), tmp_path / "rayed", workers=1, ray="auto")
 
 
 @pytest.mark.filterwarnings("ignore")

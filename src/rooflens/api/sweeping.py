@@ -144,12 +144,15 @@ def sweep(
     workers: int | None = None,
     ray: str | None = None,
     env: Mapping[str, Any] | None = None,
+    shard_limit_s: float | None = None,
     told: Callable[[int, int, float], None] = lambda done, points, seconds: None,
+    noted: Callable[[str], None] = lambda sentence: None,
 ) -> Manifest:
     """Prices every point of a grid into a folder of Parquet, or what of it is missing there.
 
     workers: processes (none: as many as there are processors); ray: the address of a cluster instead, `local` for one
-    here, with a runtime environment `env`. told: is called with points done, points in all and seconds.
+    here, with a runtime environment `env`, a worker of which is given up after `shard_limit_s` (none: by the slowest
+    shard that landed). told: is called with points done, points in all and seconds; noted: with what Ray waits for.
     A script that calls this with several workers starts them by being imported: it needs `if __name__ == "__main__":`.
     Raises RooflensError for a folder that holds something else, another grid or another rooflens's sweep.
     """
@@ -158,7 +161,7 @@ def sweep(
 
     axes = grid if isinstance(grid, Axes) else read_grid(grid)
     of = ingredients(axes)
-    return swept(Work(axes, of), out, digests(of), How(workers or processors(), ray, env), told)
+    return swept(Work(axes, of), out, digests(of), How(workers or processors(), ray, env, shard_limit_s), told, noted)
 
 
 def forecast(grid: Path | Axes, *, workers: int | None = None) -> Forecast:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import Named, json_flag, lang
+from rooflens.cli.options import Finite, Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed
 from rooflens.cli.printing import say as told
 from rooflens.errors import AnswerIsNo, RooflensError
@@ -48,12 +48,15 @@ class Sweep(click.Command):
 @click.option("--workers", type=click.IntRange(1, 4096), help="Processes (default: one for each processor).")
 @click.option("--ray", metavar="ADDRESS", help="Price on a Ray cluster: auto, HOST:PORT, or local for one here.")
 @click.option("--ray-env", type=Named(), help="A runtime environment for Ray (YAML or JSON), over ours.")
+@click.option(
+    "--shard-limit-s", type=Finite(1), help="Most for a shard on Ray (default: 10 x the slowest, 60 at least)."
+)
 @click.option("--dry-run", is_flag=True, help="Say how many points, shards, bytes and seconds, and end.")
 @lang
 @json_flag
 def command(
-    grid: Path, out: Path | None, workers: int | None, ray: str | None, ray_env: Path | None, dry_run: bool, lang: str,
-    as_json: bool,
+    grid: Path, out: Path | None, workers: int | None, ray: str | None, ray_env: Path | None,
+    shard_limit_s: float | None, dry_run: bool, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """What would every combination do? Models x machines x formats x devices x batch x context, into Parquet.
 
@@ -64,6 +67,8 @@ def command(
 
     if ray_env is not None and ray is None:
         raise RooflensError("--ray-env is of a Ray cluster: give its address with --ray")
+    if shard_limit_s is not None and ray is None:
+        raise RooflensError("--shard-limit-s is of a Ray cluster: give its address with --ray")
     axes = sweeping.read_grid(grid)
     if dry_run:
         found = sweeping.forecast(axes, workers=workers)
@@ -73,7 +78,8 @@ def command(
     if out is None:
         raise RooflensError("say where the points go: -o DIR (or --dry-run, which keeps none)")
     env = None if ray_env is None else sweeping.read_env(ray_env)
-    done = sweeping.sweep(axes, out, workers=workers, ray=ray, env=env, told=_progress())
+    how: dict[str, Any] = {"workers": workers, "ray": ray, "env": env, "shard_limit_s": shard_limit_s}
+    done = sweeping.sweep(axes, out, **how, told=_progress(), noted=lambda sentence: _note(sentence, lang))
     emit(artefacts.to_json(done, MANIFEST_SCHEMA) if as_json else "\n\n".join(_shown(done, out, lang)))
     if not done.account.priced:
         raise AnswerIsNo("no point of this grid is possible")
@@ -99,6 +105,13 @@ def _foretold(found: Forecast, lang: str) -> Iterator[str]:
     yield say("sweep.costs", lang, **sizes, workers=found.workers, sampled=_count(found.sampled.points))
     if share:
         yield say("sweep.share", lang, share=percent(share))
+
+
+def _note(sentence: str, lang: str) -> None:
+    """What is waited for, on a line of its own, also where the line of progress moves."""
+    from rooflens.present.retold import retold
+
+    told(("\n" if sys.stderr.isatty() else "") + retold(sentence, lang))
 
 
 def _reason(sentence: str, lang: str) -> str:

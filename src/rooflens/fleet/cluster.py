@@ -147,6 +147,14 @@ def refused(how: Joining, said: str) -> RooflensError:
     return RooflensError(f"the Ray cluster at {how.address} cannot be joined: {first_line(said)}")
 
 
+def here() -> str:
+    """The node that this runs on, of whom Ray runs."""
+    import ray
+
+    found: str = ray.get_runtime_context().get_node_id()
+    return found
+
+
 def on_node(id: str) -> Any:
     """Ray's word for: there and nowhere else."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

@@ -20,16 +20,22 @@ from rooflens.sweep.shards import points_of, shards
 
 Told = Callable[[int, int, float], None]
 """Points done in all, points of the grid, seconds since this run began."""
+Noted = Callable[[str], None]
+"""A sentence of what a sweep on Ray waits for, or tries again."""
 SAMPLES = 3  # shards that a dry run prices
 
 
 @record
 class How:
-    """Who prices: `workers` processes, or the Ray at this address. env: a runtime environment for Ray."""
+    """Who prices: `workers` processes, or the Ray at this address. env: a runtime environment for Ray.
+
+    shard_limit_s: how long one of Ray's workers may take for a shard; none: as the slowest that landed says.
+    """
 
     workers: int = 1
     ray: str | None = None
     env: Mapping[str, Any] | None = None
+    shard_limit_s: float | None = None
 
 
 @record
@@ -49,7 +55,7 @@ class Forecast:
         return self.processor_s / self.workers
 
 
-def sweep(work: Work, path: Path, digests: Mapping[str, str], how: How, told: Told) -> Manifest:
+def sweep(work: Work, path: Path, digests: Mapping[str, str], how: How, told: Told, noted: Noted) -> Manifest:
     """Prices what has not landed yet, and says what became of every point.
 
     Raises RooflensError where it is stopped or cannot write; what landed stays, and the manifest says how far it came.
@@ -61,7 +67,9 @@ def sweep(work: Work, path: Path, digests: Mapping[str, str], how: How, told: To
         done, began = identity.points - sum(points_of(work.axes, index) for index in missing), time.monotonic()
         told(done, identity.points, 0.0)
         try:
-            with closing(_shards(work, folder, missing, how)) as landing:  # workers end before the shards are counted
+            with closing(
+                _shards(work, folder, missing, how, noted)
+            ) as landing:  # workers end before the shards are counted
                 for index in landing:
                     done += points_of(work.axes, index)
                     told(done, identity.points, time.monotonic() - began)
@@ -98,11 +106,13 @@ def identity_of(work: Work, digests: Mapping[str, str]) -> Identity:
     return Identity(__version__, work.axes.points, shards(work.axes), encode(work.axes), dict(digests))
 
 
-def _shards(work: Work, folder: Folder, missing: Sequence[int], how: How) -> Generator[int]:
+def _shards(work: Work, folder: Folder, missing: Sequence[int], how: How, noted: Noted) -> Generator[int]:
     if how.ray is not None and missing:
-        from rooflens.fleet.sweeping.on_ray import tasks
+        from rooflens.fleet.sweeping.crew import Patience
+        from rooflens.fleet.sweeping.on_ray import Asking, tasks
 
-        return tasks(work, folder, missing, how.ray, how.workers, how.env)
+        asking = Asking(how.ray, how.workers, how.env, Patience(how.shard_limit_s))
+        return tasks(work, folder, missing, asking, noted)
     return processes(work, folder, missing, how.workers) if how.workers > 1 else here(work, folder, missing)
 
 
