@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from rooflens.measure.backend import Usage
 from rooflens.roofline.profile import Gate
+from rooflens.units import percent
 
 LEAST_CPU_SHARE = 0.9
 ALONE_CPU_SHARE = 0.94  # with this much, few switches are somebody's blink: even alone, not every moment is filled
@@ -53,8 +54,8 @@ def _wanted_s(before: Usage, after: Usage) -> float | None:
 def _processor(gate: Gate, threads: int) -> tuple[str, ...]:
     if gate.cpu_share is None or gate.cpu_share >= LEAST_CPU_SHARE:
         return ()
-    got = f"{100 * gate.cpu_share:.0f} % of the time of its {threads} thread{'' if threads == 1 else 's'}"
-    return (f"contention: this process got {got} ({100 * LEAST_CPU_SHARE:.0f} % or more when alone)",)
+    got = f"{percent(gate.cpu_share, 2)} of the time of its {threads} thread{'' if threads == 1 else 's'}"
+    return (f"contention: this process got {got} ({percent(LEAST_CPU_SHARE)} or more when alone)",)
 
 
 def _switches(gate: Gate, threads: int, wall_s: float) -> tuple[str, ...]:
@@ -68,9 +69,9 @@ def _switches(gate: Gate, threads: int, wall_s: float) -> tuple[str, ...]:
 def _system(gate: Gate) -> tuple[str, ...]:
     reasons = []
     if gate.pressure is not None and gate.pressure > MOST_PRESSURE:
-        reasons.append(f"contention: tasks waited for a CPU {100 * gate.pressure:.0f} % of the ten seconds before")
+        reasons.append(f"contention: tasks waited for a CPU {percent(gate.pressure, 2)} of the ten seconds before")
     if gate.steal is not None and gate.steal > MOST_STEAL:
-        reasons.append(f"contention: the hypervisor gave away {100 * gate.steal:.1f} % of the CPU time (steal)")
+        reasons.append(f"contention: the hypervisor gave away {percent(gate.steal, 2)} of the CPU time (steal)")
     return tuple(reasons)
 
 
@@ -83,5 +84,5 @@ def remark(gates: Sequence[Gate]) -> str | None:
     taken = [g.steal for g in gates if not g.reasons and g.steal is not None and g.steal > FLAGGED_STEAL]
     if not taken:
         return None
-    worst = f"up to {100 * max(taken):.1f} % of the CPU time"
+    worst = f"up to {percent(max(taken), 2)} of the CPU time"
     return f"the hypervisor gave away {worst} during {len(taken)} trusted measurements: they may be low by as much"

@@ -156,7 +156,7 @@ def _grid(canvas: Canvas, frame: Box, ends: tuple[float, float], least: float, x
         at = count * step
         if x(at) > frame.x0 + 20:
             canvas.line([x(at)] * 2, [frame.y0, frame.y1], GRID, 1.0)
-            canvas.write(f"{100 * at:.3g} %", x(at), frame.y0 - 18, TextStyle(11, SOFT, "center"))
+            canvas.write(percent(at), x(at), frame.y0 - 18, TextStyle(11, SOFT, "center"))
     canvas.line([x(1.0)] * 2, [frame.y0, frame.y1], FAINT, 1.6)
     canvas.line([x(1 - least)] * 2, [frame.y0, frame.y1 + 6], ALARM, 1.4, linestyle=(0, (5, 3)))
     canvas.write(say("fleet.plot.least", lang, share=percent(least)), x(1 - least), frame.y1 + 20,

@@ -15,7 +15,7 @@ from rooflens.present.scene import Scene, listed
 from rooflens.present.sized import side
 from rooflens.present.words import say
 from rooflens.records import record
-from rooflens.units import show
+from rooflens.units import percent, show
 
 WIDEST = 600.0
 KEY_POINTS = 10.5
@@ -194,9 +194,7 @@ def _rows(scene: Scene) -> list[Row]:
 
 
 def _area(share_of: float, lang: str) -> Row:
-    return Row(
-        "filled", say("spent.area", lang, share=f"{100 * share_of:g} %"), size=side(share_of, "o") * 72 / DPI - _RIM
-    )
+    return Row("filled", say("spent.area", lang, share=percent(share_of)), size=side(share_of, "o") * 72 / DPI - _RIM)
 
 
 def _styles(scene: Scene) -> list[Row]:

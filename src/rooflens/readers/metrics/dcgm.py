@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from rooflens.roofline.scraped import Gpu, Labels, Page
+from rooflens.units import percent
 
 PREFIX = "DCGM_FI_"
 MOST_GPUS = 1024
@@ -96,9 +97,9 @@ def explained(gpu: Gpu) -> Iterator[str]:
     if gpu.utilisation is None or gpu.utilisation < 0.5:
         return
     parts = {"tensor pipe": gpu.tensor_active, "DRAM": gpu.dram_active}
-    known = [f"{name} {100 * share:.1f} %" for name, share in parts.items() if share is not None]
+    known = [f"{name} {percent(share)}" for name, share in parts.items() if share is not None]
     if known and max(share for share in parts.values() if share is not None) < 0.5 * gpu.utilisation:
         yield (
-            f"GPU {gpu.id}: busy, not efficient: a kernel was there {100 * gpu.utilisation:.0f} % of the time, "
+            f"GPU {gpu.id}: busy, not efficient: a kernel was there {percent(gpu.utilisation, 2)} of the time, "
             f"{' and '.join(known)} active"
         )
