@@ -6,7 +6,7 @@ A letter is a float or a float64 array. With floats only, numpy is never loaded.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -141,3 +141,8 @@ def library() -> Any:
 
 def _nothing() -> list[Number]:
     raise ValueError("the largest or smallest of nothing")
+
+
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """The sum of products of two sequences of plain numbers, equally long."""
+    return sum(x * y for x, y in zip(a, b, strict=True))

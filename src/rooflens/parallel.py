@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rooflens.arrays import Number, all_of, larger
 from rooflens.errors import RooflensError
 from rooflens.models import Block, Model
+from rooflens.models.model import ENDS
 from rooflens.operators.collectives import Collective, Group, dispatch, ways
 from rooflens.operators.letters import LETTERS
 from rooflens.operators.rows import Row
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rooflens.workload import Step
 
 NEAR, FAR = "hand-over", "hand-over between nodes"
-ENDS = ("embedding", "head", NEAR, FAR)  # kinds of blocks that are no layers
+BESIDE_LAYERS = (*ENDS, NEAR, FAR)  # kinds of blocks that are no layers
 
 
 @record

@@ -10,12 +10,13 @@ from rooflens.dtypes import SIXTEEN_BIT, Dtype, dtype
 from rooflens.errors import RooflensError
 from rooflens.models import Block, Model, Stored, rebuilt
 from rooflens.models.model import Local
+from rooflens.models.schemes import WIDE_PARTS
 from rooflens.operators.collectives import ALONE, Collective
 from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
 from rooflens.operators.experts import experts_touched
 from rooflens.operators.letters import shard
 from rooflens.operators.rows import Part, Row
-from rooflens.parallel import ENDS, Pipeline, check, check_devices, hand_overs, pipeline, talking
+from rooflens.parallel import BESIDE_LAYERS, Pipeline, check, check_devices, hand_overs, pipeline, talking
 from rooflens.records import record, replace
 
 Phase = Literal["decode", "prefill"]
@@ -23,7 +24,6 @@ Mask = Literal["causal", "full"]
 DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 MOST_SKEW = 16.0  # the second expert then has 1 / 65,536 of the first one's tokens
 LettersOf = Callable[[Model, "Step", Block], dict[str, Number]]
-WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
 
 
 @record
@@ -91,7 +91,7 @@ class Operator:
     @property
     def at_an_end(self) -> bool:
         """Whether it stands before, after or between the layers."""
-        return self.kind in ENDS
+        return self.kind in BESIDE_LAYERS
 
 
 def decode(batch: Any = 1, context: Any = 1, tokens: Any = 1, **more: Any) -> Step:

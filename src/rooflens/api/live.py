@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rooflens import models
+from rooflens.accounting.bench_runs import NO_MODEL
 from rooflens.api import machine
 from rooflens.api.deployed import deployment, estimator, kept, located, other, said
 from rooflens.catalogue.engines import engines
@@ -31,7 +32,6 @@ from rooflens.telemetry.watch import Target, Watch
 ASKED = ("weights", "kv", "math", "tp", "ep", "dp", "pp", "gpus_per_node", "link")
 MOST_SUBJECTS = 256
 NO_MACHINE = "no machine is named: --on MACHINE sets the rates against its roofs"
-NO_MODEL = "the model is not known: name it with --model"
 NAMED = "the engine calls its model {name}: counted as {model}"
 
 

@@ -10,7 +10,7 @@ from rooflens.models import rebuilt
 from rooflens.prediction.deployment import Deployment, batch_at_ridge
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.math import resolve
+from rooflens.roofline.math import SIXTEEN, resolve
 from rooflens.units import percent, show
 from rooflens.workload import precision
 
@@ -19,7 +19,6 @@ CACHES = {"fp8": "kv", "int8": "kv_int8"}  # format -> key of an engine's option
 DRAFTS = 3
 SPARSE_SHARE = {16: 0.5 + 2 / 32, 8: 0.5 + 2 / 16}  # kept values and 2 bits of position for each, by bits a value
 LINEAR = ("", "project", "linear", "expert", "shared", "head")
-SIXTEEN = 16
 
 
 @record

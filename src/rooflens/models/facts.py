@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rooflens.models.model import Block, Model
+from rooflens.models.model import ENDS, Block, Model
 from rooflens.operators.cost import Precision
 from rooflens.records import record
 
 IN_FILES = "in its files"
-_NO_LAYERS = ("embedding", "head")
 
 
 @record
@@ -78,7 +77,7 @@ def _stored(model: Model, precision: Precision) -> dict[str, float]:
 def _by_kind(model: Model) -> dict[str, int]:
     found: dict[str, int] = {}
     for block in model.blocks:
-        if block.kind not in _NO_LAYERS:
+        if block.kind not in ENDS:
             found[block.kind] = found.get(block.kind, 0) + block.count
     return found
 

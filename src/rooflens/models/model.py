@@ -14,6 +14,7 @@ from rooflens.operators.standard import AttentionForm
 from rooflens.records import field, html, record
 
 Local = Literal["window", "chunk", "selection"]
+ENDS = ("embedding", "head")  # kinds of blocks before and behind all layers
 
 
 @record

@@ -16,9 +16,9 @@ from rooflens.models.config import LARGEST, Config
 from rooflens.operators.rows import Part
 from rooflens.records import field, record, replace
 
-KEPT: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")
+WIDE_PARTS: tuple[Part, ...] = ("head", "embed", "router", "norm", "conv")  # stay wide where weights are narrow
 LISTED: tuple[Part, ...] = ("embed", "router", "norm", "conv")  # of formats that name the head when they leave it wide
-BUT_EXPERTS: tuple[Part, ...] = (*KEPT, "linear", "project", "shared", "ssm")
+BUT_EXPERTS: tuple[Part, ...] = (*WIDE_PARTS, "linear", "project", "shared", "ssm")
 WEIGHT_ONLY = "fp16"  # the math of a weight-only format: the activations' 16 bit, whichever that is
 CACHES = (("k", 1), ("v", 1), ("qkv", 2))  # matrices that make what is cached, and how many scales of it stand beside
 
@@ -31,7 +31,7 @@ class Stored:
     """
 
     weights: Dtype
-    parts: Mapping[Part, Dtype | None] = field(default_factory=lambda: dict.fromkeys(KEPT))
+    parts: Mapping[Part, Dtype | None] = field(default_factory=lambda: dict.fromkeys(WIDE_PARTS))
     kv: Dtype | None = None
     warnings: tuple[str, ...] = ()
     file_bytes: float | None = None

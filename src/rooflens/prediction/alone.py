@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from rooflens.catalogue.calibrations import Residuals
 from rooflens.catalogue.kernels import KernelConstants, ProductCosts
+from rooflens.dtypes import SIXTEEN_BIT
 from rooflens.errors import NoPath, RooflensError
 from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Precision
@@ -23,7 +24,6 @@ from rooflens.units import show
 C = TypeVar("C")
 OWN_KERNELS = ("sglang", "trtllm", "vllm")  # engines with all-reduce kernels beside the library's
 STATIC = ("trtllm",)  # engines whose fp8 products have scales that are known before
-SIXTEEN = ("bf16", "fp16")
 FAMILIES = ("hbm", "gddr", "cdna")  # kinds of chips that rows are of
 
 
@@ -121,7 +121,7 @@ def _product_flavour(precision: Precision, known: Known) -> str | None:
     if math == "fp8" and bits == 8:
         return f"fp8-{known.scales or ('static' if known.engine in STATIC else 'dynamic')}"
     measured = {("fp32", 32): "32", ("int8", 8): "int8", ("fp4", 4): "fp4"}
-    if math in SIXTEEN:
+    if math in SIXTEEN_BIT:
         return {16: "16", 8: "8-weights", 4: "4-weights"}.get(bits)
     return measured.get((math, bits))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from rooflens.arrays import dot
 from rooflens.errors import RooflensError
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.served import Served
@@ -87,9 +88,9 @@ def factors(parts: Sequence[Three], measured: Sequence[float]) -> Three:
         spoken = [sum(row[i] * e for row, e in zip(heard, left, strict=True)) for i in range(3)]
         among = [[sum(a[i] * b[j] for a, b in zip(heard, rows, strict=True)) for j in range(3)] for i in range(3)]
         columns = list(zip(*among, strict=True))
-        system = [[float(i == j) + _dot(prior[i], columns[j]) for j in range(3)] for i in range(3)]
-        found = [1.0 + move for move in solved(system, [_dot(of, spoken) for of in prior])]
-        errors = [(1.0 + e - _dot(found, row)) / NOISE for e, row in zip(left, rows, strict=True)]
+        system = [[float(i == j) + dot(prior[i], columns[j]) for j in range(3)] for i in range(3)]
+        found = [1.0 + move for move in solved(system, [dot(of, spoken) for of in prior])]
+        errors = [(1.0 + e - dot(found, row)) / NOISE for e, row in zip(left, rows, strict=True)]
         weights = [1.0 / (NOISE**2 * (1.0 + (error / HEARD) ** 2)) for error in errors]
     return (max(found[0], SMALLEST), max(found[1], SMALLEST), max(found[2], SMALLEST))
 
@@ -100,7 +101,7 @@ def spread(said: Sequence[float], measured: Sequence[float]) -> float:
     sqrt((usual x 1 + sum of (error / noise)^2) / (usual + points)); an error of more than twice HEARD counts as that.
     """
     errors = [min(abs(m / s - 1.0) / NOISE, 2 * HEARD) for s, m in zip(said, measured, strict=True)]
-    return math.sqrt((USUAL + _dot(errors, errors)) / (USUAL + len(errors)))
+    return math.sqrt((USUAL + dot(errors, errors)) / (USUAL + len(errors)))
 
 
 def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
@@ -142,10 +143,6 @@ def _check(number: int, deployment: Deployment, measured_s: float, expected_s: f
 
 def _error(said: Sequence[float], measured: Sequence[float]) -> float:
     return float(median([abs(a / m - 1.0) for a, m in zip(said, measured, strict=True)]))
-
-
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True))
 
 
 @record

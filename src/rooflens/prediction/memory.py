@@ -14,6 +14,7 @@ from rooflens.arrays import Number, is_array, library
 from rooflens.catalogue.engines import Engine
 from rooflens.errors import RooflensError
 from rooflens.models import Block, Model
+from rooflens.models.model import ENDS
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row, Token, product
 from rooflens.prediction.edges import edge
@@ -25,7 +26,6 @@ LOGIT_BYTES = 4.0  # engines sample from fp32 logits
 HELD_WIDTHS = 3  # of the residual stream, beside the widest pair of outputs: residual, input and output of a layer
 MOST_SEQUENCES = 1 << 24
 MOST_TOKENS = 1 << 40
-ENDS = ("embedding", "head")
 
 
 @record

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import Literal
 
 from rooflens.errors import Unknown
 from rooflens.roofline.points import Point
 from rooflens.units import percent, show
 
-LANGUAGES = ("en", "es", "vi")
+Lang = Literal["en", "es", "vi"]
+LANGUAGES: tuple[Lang, ...] = ("en", "es", "vi")
 FIGURES = "figures"  # the book of figures, points and tables: every key whose first word names no other book
 BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang`, loaded when a key asks for them
     "advise": ("advise",), "answer": ("answer",), "bench": ("benches",), "ceilings": ("ceilings",), "claim": ("claim",),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
+from rooflens.arrays import dot
 from rooflens.records import quantity, record
 
 MOST_LINES = 2  # a protocol for short messages and one for long ones
@@ -51,7 +52,7 @@ def line(points: Points) -> Line:
     With w = 1/t: minimises sum (w a + w n b - 1)^2 over a = latency and b = 1 / rate.
     """
     ones, sizes = [1 / t for _, t in points], [n / t for n, t in points]
-    aa, ab, bb = _dot(ones, ones), _dot(ones, sizes), _dot(sizes, sizes)
+    aa, ab, bb = dot(ones, ones), dot(ones, sizes), dot(sizes, sizes)
     a, b = sum(ones), sum(sizes)
     apart = aa * bb - ab * ab
     latency_s, each_s = ((a * bb - b * ab) / apart, (b * aa - a * ab) / apart) if apart > 0 else (0.0, b / bb)
@@ -95,7 +96,3 @@ def _above(one: Line, other: Line) -> bool:
 
 def _squares(some: Sequence[Line], points: Points) -> float:
     return sum(error(some, point) ** 2 for point in points)
-
-
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True))

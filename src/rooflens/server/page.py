@@ -13,12 +13,12 @@ from importlib.resources import files
 from typing import Any
 
 from rooflens.errors import NoPath, RooflensError
-from rooflens.present.words import LANGUAGES, say
+from rooflens.present.words import LANGUAGES, Lang, say
 from rooflens.records import encode, replace
 from rooflens.server import levers, panels
 from rooflens.server.answers import answer
 from rooflens.server.predicted import batching
-from rooflens.server.state import BATCHES, LANGS, Lang, State
+from rooflens.server.state import BATCHES, State
 
 MODULES = (  # each needs only those before it
     "dom.js", "link.js", "ask.js", "page.js", "scale.js", "names.js", "hint.js", "plot.js", "chart.js", "panels.js",
@@ -78,7 +78,7 @@ def answers(asked: State) -> dict[str, Any]:
     batches = sorted({*BATCHES, asked.batch})
     return {
         "start": {**panels.choices(), "batches": batches, "given": [], "first": encode(asked)},
-        "state": {lang: {str(b): _small(asked, lang, b) for b in batches} for lang in LANGS},
+        "state": {lang: {str(b): _small(asked, lang, b) for b in batches} for lang in LANGUAGES},
         **dict(_others(asked)),
     }
 
@@ -99,7 +99,7 @@ def _small(asked: State, lang: Lang, batch: int) -> dict[str, Any]:
 def _others(asked: State) -> Iterator[tuple[str, dict[str, Any]]]:
     """What does not follow the batch, and the levers of the state as it was asked."""
     for kind, how in (("batching", batching), ("ceilings", panels.at_batch_one), ("levers", levers.levers)):
-        yield kind, {lang: how(replace(asked, lang=lang)) for lang in LANGS}
+        yield kind, {lang: how(replace(asked, lang=lang)) for lang in LANGUAGES}
 
 
 def _icon() -> str:

@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from rooflens import catalogue, models
 from rooflens.api.claims import ceilings, claim
+from rooflens.api.deployed import PLAIN
 from rooflens.batch_one import Ceilings, Top
 from rooflens.catalogue.engines import engines
 from rooflens.claims.record import Case, Claim
 from rooflens.errors import RooflensError
 from rooflens.present.retold import retold
-from rooflens.present.words import LANGUAGES, book, known, say
+from rooflens.present.words import LANGUAGES, Lang, book, known, say
 from rooflens.records import checked, decode, encode, record, replace
 from rooflens.server import memory
 from rooflens.server.hiding import Given
@@ -20,9 +21,7 @@ from rooflens.server.state import (
     BATCHES,
     MOST_TEXT,
     NOBODY,
-    PLAIN_ENGINES,
     SCHEMA,
-    Lang,
     State,
     known_machine,
     measured,
@@ -154,7 +153,7 @@ def choices() -> dict[str, Any]:
         "models": list(models.known()),
         "machines": chips,
         "measured": list(measured()),
-        "engines": [*engines(), *PLAIN_ENGINES],
+        "engines": [*engines(), *PLAIN],
         "weights": list(STORED), "kv": list(CACHES), "math": list(MATHS),
         "batches": list(BATCHES),
         "words": {lang: {**book("page", lang)} for lang in LANGUAGES},

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from functools import cache
 
 from rooflens import catalogue
+from rooflens.present.retold import JOINT
 from rooflens.roofline.ceilings import Machine
 
-JOINT = "; "
 _PLACE = re.compile(r"(?P<place>[\w-]+(?:\.[\w-]+)+(?:/[^\s,;]*)?)(?:, (?P<file>[\w./-]+))?")
 _COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b")
 

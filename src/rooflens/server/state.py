@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from rooflens import artefacts, catalogue, models
+from rooflens.api.deployed import PLAIN
 from rooflens.catalogue.engines import engines
 from rooflens.errors import RooflensError, Unknown
 from rooflens.operators.standard import AttentionForm
+from rooflens.present.words import Lang
 from rooflens.records import checked, decode, fields, record, replace
 from rooflens.server.hiding import HERE, Given
 from rooflens.workload import MOST_SKEW, Mask, Phase
@@ -15,8 +17,6 @@ from rooflens.workload import MOST_SKEW, Mask, Phase
 NOBODY: Given = {}
 NO_RUN = "`here`: no trusted run of this machine was kept when this started; make one with rooflens lab and start anew"
 SCHEMA = "rooflens/page/1"
-Lang = Literal["en", "es", "vi"]
-LANGS: tuple[Lang, ...] = ("en", "es", "vi")
 MOST_MACHINES = 4
 MOST_TEXT = 200
 MOST_CONFIG = 64 << 10
@@ -27,7 +27,6 @@ LIMITS = {
 }  # fmt: skip
 SHARES = ("acceptance", "memory_fraction")
 AMOUNTS = {"runtime_bytes": 1e15, "graph_bytes": 1e15, "measured_tokens_per_s": 1e12}
-PLAIN_ENGINES = ("graph", "eager")
 BATCHES = tuple(sorted({n for i in range(13) for n in (1 << i, 3 << i) if n <= 4096}))  # what the slider stops at
 SAID_OF_A_STEP = (  # beside its sizes: what both `place` and `predict` are asked
     "weights", "kv", "math", "tp", "pp", "ep", "dp", "microbatches", "tokens", "attention", "mask", "link",
@@ -132,8 +131,8 @@ def settled(asked: State, given: Given = NOBODY) -> State:
         raise RooflensError(f"{twice} is named twice; compare it with another machine")
     if asked.config is None and asked.model not in models.known():
         raise Unknown("model", asked.model, models.known())
-    if asked.engine is not None and asked.engine not in (*engines(), *PLAIN_ENGINES):
-        raise Unknown("engine", asked.engine, (*engines(), *PLAIN_ENGINES))
+    if asked.engine is not None and asked.engine not in (*engines(), *PLAIN):
+        raise Unknown("engine", asked.engine, (*engines(), *PLAIN))
     return replace(asked, machines=machines)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from rooflens.readers.figures import whole
 from rooflens.readers.profiles.kernel_names import said
-from rooflens.readers.profiles.ncu_table import Row, known, plain
+from rooflens.readers.profiles.ncu_table import PCT, Row, known, plain
 from rooflens.records import replace
 from rooflens.roofline.observed import Kernel, Launch, Unit
 
@@ -30,14 +30,13 @@ _TENSOR = re.compile(
     r"(?:sm|smsp)__ops_path_tensor(?:_op_(?P<op>[a-z]+))?_src_(?P<src>fp4_fp6|[a-z]+\d+)"
     r"(?:_dst_(?P<dst>[a-z]+\d+))?(?:_sparsity_(?P<sparsity>on|off))?"
 )
-_PCT = ".avg.pct_of_peak_sustained_elapsed"
 _SHARES: dict[str, tuple[str, ...]] = {
-    "compute": ("sm__throughput" + _PCT,),
-    "memory": ("gpu__compute_memory_throughput" + _PCT,),
-    "dram": ("gpu__dram_throughput" + _PCT, "dram__throughput" + _PCT),
-    "l2": ("lts__throughput" + _PCT,),
-    "l1": ("l1tex__throughput.avg.pct_of_peak_sustained_active", "l1tex__throughput" + _PCT),
-    "tensor": ("sm__pipe_tensor_cycles_active" + _PCT, "sm__inst_executed_pipe_tensor" + _PCT),
+    "compute": ("sm__throughput" + PCT,),
+    "memory": ("gpu__compute_memory_throughput" + PCT,),
+    "dram": ("gpu__dram_throughput" + PCT, "dram__throughput" + PCT),
+    "l2": ("lts__throughput" + PCT,),
+    "l1": ("l1tex__throughput.avg.pct_of_peak_sustained_active", "l1tex__throughput" + PCT),
+    "tensor": ("sm__pipe_tensor_cycles_active" + PCT, "sm__inst_executed_pipe_tensor" + PCT),
     "occupancy": ("sm__warps_active.avg.pct_of_peak_sustained_active",),
 }
 _TIME = ("gpu__time_duration.sum", "gpu__time_duration.max", "gpu__time_duration.avg", "gpu__time_duration",

@@ -15,26 +15,26 @@ from rooflens.errors import BadFile
 from rooflens.readers.figures import number, quantity, unit, whole
 from rooflens.records import field, record
 
-_PCT = ".avg.pct_of_peak_sustained_elapsed"
+PCT = ".avg.pct_of_peak_sustained_elapsed"
 # Labels of the details page, present and past, with the unit that tells two of one label apart.
 LABELS: dict[tuple[str, str], str] = {
     ("duration", "s"): "gpu__time_duration.sum",
     ("elapsed cycles", "cycle"): "sm__cycles_elapsed.max",
     ("sm frequency", "Hz"): "sm__cycles_elapsed.avg.per_second",
     ("dram frequency", "Hz"): "dram__cycles_elapsed.avg.per_second",
-    ("compute (sm) throughput", "1"): "sm__throughput" + _PCT,
-    ("compute (sm) [%]", "1"): "sm__throughput" + _PCT,
-    ("sm throughput", "1"): "sm__throughput" + _PCT,
-    ("sm [%]", "1"): "sm__throughput" + _PCT,
-    ("sol sm", "1"): "sm__throughput" + _PCT,
-    ("memory throughput", "1"): "gpu__compute_memory_throughput" + _PCT,
-    ("memory [%]", "1"): "gpu__compute_memory_throughput" + _PCT,
-    ("sol memory", "1"): "gpu__compute_memory_throughput" + _PCT,
-    ("dram throughput", "1"): "gpu__dram_throughput" + _PCT,
-    ("sol dram", "1"): "gpu__dram_throughput" + _PCT,
-    ("sol fb", "1"): "gpu__dram_throughput" + _PCT,
-    ("l2 cache throughput", "1"): "lts__throughput" + _PCT,
-    ("sol l2", "1"): "lts__throughput" + _PCT,
+    ("compute (sm) throughput", "1"): "sm__throughput" + PCT,
+    ("compute (sm) [%]", "1"): "sm__throughput" + PCT,
+    ("sm throughput", "1"): "sm__throughput" + PCT,
+    ("sm [%]", "1"): "sm__throughput" + PCT,
+    ("sol sm", "1"): "sm__throughput" + PCT,
+    ("memory throughput", "1"): "gpu__compute_memory_throughput" + PCT,
+    ("memory [%]", "1"): "gpu__compute_memory_throughput" + PCT,
+    ("sol memory", "1"): "gpu__compute_memory_throughput" + PCT,
+    ("dram throughput", "1"): "gpu__dram_throughput" + PCT,
+    ("sol dram", "1"): "gpu__dram_throughput" + PCT,
+    ("sol fb", "1"): "gpu__dram_throughput" + PCT,
+    ("l2 cache throughput", "1"): "lts__throughput" + PCT,
+    ("sol l2", "1"): "lts__throughput" + PCT,
     ("l1/tex cache throughput", "1"): "l1tex__throughput.avg.pct_of_peak_sustained_active",
     ("sol l1/tex cache", "1"): "l1tex__throughput.avg.pct_of_peak_sustained_active",
     ("sol tex", "1"): "l1tex__throughput.avg.pct_of_peak_sustained_active",
