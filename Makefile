@@ -23,6 +23,9 @@ DEV_STAMP := $(VENV)/.ready-dev
 BENCH_STAMP := $(VENV)/.ready-bench
 DOCS_STAMP := $(VENV)/.ready-docs
 FAST := not slow and not gpu
+# A worker a processor, each taking from the others what it has time for; a single file or test needs none.
+SPREAD := -n logical --maxprocesses 8 --dist worksteal
+WORKERS = $(if $(strip $(ARGS)),,$(SPREAD))
 
 # Some service accounts and containers have no home: tools then put their caches into the virtual environment.
 ifeq ($(strip $(HOME)),)
@@ -46,12 +49,16 @@ install: $(RUN_STAMP)  ## only set up, then use .venv/bin/rooflens
 
 .PHONY: test
 test: $(DEV_STAMP)  ## set up and run the fast tests, and the page in Chromium where that is (options for pytest: ARGS="...")
-	@$(PY) -m pytest -m "$(FAST)" $(ARGS)
+	@$(PY) -m pytest -m "$(FAST)" $(WORKERS) $(ARGS)
 	@$(if $(strip $(ARGS)),:,if command -v chromium >/dev/null; then $(IN_CHROMIUM); fi)
 
 # The page in a real browser; where its driver cannot be had these tests skip themselves.
 IN_CHROMIUM = $(PIP) install -c $(LOCK) -e '.[browser]' || echo "no playwright: the page is not tried in Chromium" >&2; \
-	$(PY) -m pytest tests/test_page_browser.py || test $$? -eq 5
+	$(PY) -m pytest $(WORKERS) tests/test_page_browser.py || test $$? -eq 5
+
+.PHONY: coverage
+coverage: $(DEV_STAMP)  ## the fast tests, and which branches of think and the floors below they take: 95 % or it fails
+	@$(PY) -m pytest -m "$(FAST)" $(SPREAD) --cov --cov-report=term
 
 .PHONY: test-slow
 test-slow: $(DEV_STAMP)  ## tests that measure for real or take long
