@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rooflens.api.sweeping import query
 from rooflens.cli import _run
 from rooflens.sweep.question import Wanted
+from tools.applied import follow
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "sweep.md"
 SESSION = re.compile(r"^```console\n\$ (?P<line>rooflens .*)\n(?P<shown>(?:.*\n)*?)```$", re.MULTILINE)
@@ -81,6 +86,26 @@ def test_other_tools_find_the_same(tool: str):
     assert names["cheapest"] == wanted
     wanted = [tuple(p[n] for n in ("batch", "tp", "tpot_estimate_s", "usd_per_million_tokens")) for p in front]
     assert names["front"] == wanted
+
+
+def test_an_axis_more_is_the_line_that_the_page_says(tmp_path: Path):
+    page, said = tmp_path / "page.md", {"models": "llama-3.1-8b", "machines": "h100-sxm5-80gb", "batch": 16, "pp": 2}
+    page.write_text(text()[text().index("## An axis more") :])
+    assert follow(page, tmp_path / "room").steps == 1
+    here, paths = tmp_path / "room" / "here", {**os.environ, "PYTHONPATH": str(tmp_path / "room" / "src")}
+
+    def ran(*arguments: str) -> dict[str, Any]:
+        line = [sys.executable, "-m", "rooflens", *arguments, "--json"]
+        done = subprocess.run(line, cwd=here, env=paths, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    (here / "grid.json").write_text(json.dumps({**said, "microbatches": "1:4"}))
+    assert ran("sweep", "grid.json", "-o", "points", "--workers", "1")["points"] == 3
+    (point,) = ran("sweep", "query", "points", "--where", "microbatches=4")["points"]
+    how = ("--batch", "16", "--pp", "2", "--microbatches", "4")
+    alone = ran("predict", "llama-3.1-8b", "--on", "h100-sxm5-80gb", *how)
+    assert point["microbatches"] == alone["step"]["microbatches"] == 4
+    assert point["tpot_estimate_s"] == alone["tpot_s"]["estimate"]
 
 
 if __name__ == "__main__":

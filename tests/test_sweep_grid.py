@@ -128,9 +128,10 @@ def test_shards_hold_every_point_once_and_in_order(batch, contexts, tp, machines
 def test_cases_are_every_combination():
     axes = read(models=["a", "b"], kv=["own", "fp8"], tp=[1, 2], dp=[1, 4])
     found = [case(axes, i) for i in range(axes.cases)]
-    assert len(set(found)) == axes.cases == 16
-    assert (found[0].models, found[0].kv, found[0].tp, found[0].dp) == ("a", "own", 1, 1)
-    assert (found[-1].models, found[-1].kv, found[-1].tp, found[-1].dp) == ("b", "fp8", 2, 4)
+    assert len({tuple(one.items()) for one in found}) == axes.cases == 16
+    first = {"models": "a", "kv": "own", "tp": 1, "dp": 1}
+    last = {"models": "b", "kv": "fp8", "tp": 2, "dp": 4}
+    assert (found[0], found[-1]) == ({**found[0], **first}, {**found[-1], **last})
 
 
 def test_loads_are_every_prompt_with_every_output():

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooflens import api, artefacts
-from rooflens.api import Question
-from rooflens.api.deployed import PLAIN, RESERVE, Load, deployment, estimator, kept, located
+from rooflens.api.deployed import PLAIN, deployment, estimator, kept, located, said
 from rooflens.catalogue.calibrations import SERVED, STACK
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
@@ -31,8 +30,7 @@ from rooflens.sweep.shards import Case
 if TYPE_CHECKING:
     from rooflens.fleet.sweeping.run import Forecast
 
-ASKED = ("link", "gpus_per_node", "attention", "microbatches")
-"""What of a grid's fixed part is a field of api.Question; the rest is of api.deployed.Load."""
+CATALOGUED = ("models", "machines")  # axes that are no keyword of a question, but what it is of
 
 
 @record
@@ -49,17 +47,16 @@ class Ingredients:
 
     def __call__(self, case: Case) -> Asked:
         """The case, ready to be priced. Raises RooflensError for one that is not possible."""
-        formats = {name: value for name in ("weights", "kv", "math") if (value := getattr(case, name)) != OWN}
-        sharing = {name: getattr(case, name) for name in ("tp", "pp", "ep", "dp")}
-        how = {name: self.fixed[name] for name in ASKED if name in self.fixed}
-        question = Question(case.models, **formats, **sharing, **how)
-        aside = {name: self.fixed[name] for name in RESERVE if name in self.fixed}
-        load = Load(engine=None if case.engine == OWN else case.engine, **aside)
-        there = located(self.machines[case.machines], question)
-        found = deployment(question, load, there, self.models[case.models])
+        model, machine = case["models"], case["machines"]
+        asked = {
+            name: value for name, value in {**self.fixed, **case}.items() if value != OWN and name not in CATALOGUED
+        }
+        load, question = said(model, asked)
+        there = located(self.machines[machine], question)
+        found = deployment(question, load, there, self.models[model])
         if there.measured and load.engine in (None, *PLAIN):
-            return Asked(found, self.stacks[f"{case.machines} {case.engine}"], kept(load))
-        return Asked(found, estimator(found, load, case.machines)[0], kept(load))
+            return Asked(found, self.stacks[f"{machine} {case['engine']}"], kept(load))
+        return Asked(found, estimator(found, load, machine)[0], kept(load))
 
 
 def read_grid(path: Path) -> Axes:
@@ -111,7 +108,7 @@ def digests(of: Ingredients) -> dict[str, str]:
 def _stack(models: Mapping[str, Model], there: Machine, name: str, engine: str | None) -> Estimator | None:
     """What estimates on a measured machine without an engine's constants; the same for every model."""
     what, made = next(iter(models.items()))
-    question, load = Question(what), Load(engine=engine)
+    load, question = said(what, {"engine": engine})
     return estimator(deployment(question, load, there, made), load, name)[0]
 
 
@@ -122,11 +119,9 @@ def _machine(name: str) -> Machine:
 
 def _wrong(axis: str, name: str) -> str | None:
     """What is wrong with a name of this axis, in a sentence."""
-    tried: dict[str, Callable[[str], object]] = {
-        "models": api.model, "machines": _machine, "engine": _engine, "weights": dtype, "kv": dtype, "math": dtype,
-    }  # fmt: skip
+    tried: dict[str, Callable[[str], object]] = {"models": api.model, "machines": _machine, "engine": _engine}
     try:
-        tried[axis](name)
+        tried.get(axis, dtype)(name)
     except RooflensError as error:
         return " ".join(str(error).split())
     return None

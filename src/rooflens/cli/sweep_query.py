@@ -15,8 +15,7 @@ from rooflens.cli.printing import emit, headed
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.present.words import say, word
 from rooflens.records import encode
-from rooflens.sweep.columns import NAMED
-from rooflens.sweep.grid import DEVICES
+from rooflens.sweep.grid import DEVICES, NAMED
 from rooflens.sweep.question import QUERY_SCHEMA, Found, Value, Wanted
 from rooflens.units import parse, show
 

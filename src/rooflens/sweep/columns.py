@@ -1,4 +1,4 @@
-"""The columns of a sweep: what each is called, what it holds, and what of a prediction it repeats."""
+"""The columns of a sweep: what each holds, and what of a prediction it repeats; those of its axes stand in its grid."""
 
 from __future__ import annotations
 
@@ -25,22 +25,6 @@ class Column:
     by_load: bool = False
 
 
-NAMED: Mapping[str, Column] = {
-    "model": Column("name", "MODEL", "as the grid names it"),
-    "machine": Column("name", "--on", "as the grid names it"),
-    "engine": Column("name", "--engine", "`own`: none was named"),
-    "weights": Column("name", "--weights", "format of the weights"),
-    "kv": Column("name", "--kv", "format of the KV cache"),
-    "math": Column("name", "--math", "format of the linear products' arithmetic"),
-    "tp": Column("count", "step.tp", "devices that share each layer"),
-    "pp": Column("count", "step.pp", "stages that share the layers"),
-    "ep": Column("count", "step.ep", "devices that share the experts"),
-    "dp": Column("count", "step.dp", "replicas that share the batch"),
-    "batch": Column("size", "step.batch", "sequences at once, over all replicas"),
-    "prompt": Column("size", "step.prompt", "tokens of a prompt", by_load=True),
-    "output": Column("size", "step.output", "tokens of an answer; 0: one decode step", by_load=True),
-    "context": Column("position", "step.context", "positions that the decode step attends to", by_load=True),
-}  # fmt: skip
 FIGURES: Mapping[str, Column] = {
     "tpot_floor_s": Column("figure", "tpot_s.floor", "no software beats it"),
     "tpot_estimate_s": Column("figure", "tpot_s.estimate", "to be expected; null where nothing was calibrated"),

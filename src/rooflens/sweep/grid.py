@@ -9,7 +9,8 @@ from typing import Any, Literal
 from rooflens.errors import BadFile, near
 from rooflens.operators.standard import AttentionForm
 from rooflens.records import decode, encode, fields, quantity, record
-from rooflens.sweep.columns import FIGURES
+from rooflens.sweep.axis import Axis, axis
+from rooflens.sweep.columns import FIGURES, Column
 from rooflens.sweep.sizes import LARGEST, size, sizes
 
 Names = str | tuple[str, ...]
@@ -19,10 +20,6 @@ Check = Callable[[str, str], str | None]
 """What is wrong with a name of this axis, or None."""
 
 OWN = "own"  # of a format: the model's own; of an engine: none named
-NAMES = ("models", "machines", "engine", "weights", "kv", "math")
-DEVICES = ("tp", "pp", "ep", "dp")
-LOADS = ("prompt", "output", "context")
-SIZES = (*DEVICES, "batch", *LOADS)
 MOST_VALUES = 1 << 20  # of one axis
 MOST_POINTS = 1 << 50
 MOST_LOADS = 1 << 20  # prompts x outputs x contexts: all of a case are priced at once
@@ -35,25 +32,29 @@ MOST_DEVICES = 1 << 15  # of one kind of sharing: what the files' columns hold
 class Grid:
     """Axes as a file spells them: names as text or lists, sizes also as ranges (`1:512` doubles, `1:512:1` steps).
 
-    Absent: weights, kv, math: the model's own; engine: none named; tp to dp and batch: 1; prompt, output, context: as
-    for `predict`. What follows holds for all points, as the options of `predict` say. columns: the figures to keep, all
-    when none is named. keep: `fits` leaves out, and counts, what does not fit. shard_points: of one file, about.
+    An axis is a keyword of `predict`. What follows holds for all points, as the options of `predict` say. columns: the
+    figures to keep, all when none is named. keep: `fits` leaves out, and counts, what does not fit. shard_points: of
+    one file, about.
     """
 
-    models: Names
-    machines: Names
-    engine: Names = OWN
-    weights: Names = OWN
-    kv: Names = OWN
-    math: Names = OWN
-    tp: Sizes = 1
-    pp: Sizes = 1
-    ep: Sizes = 1
-    dp: Sizes = 1
-    batch: Sizes = 1
-    prompt: Sizes | None = None
-    output: Sizes | None = None
-    context: Sizes | None = None
+    models: Names = axis(Column("name", "MODEL", "as the grid names it"), called="model")
+    machines: Names = axis(Column("name", "--on", "as the grid names it"), called="machine")
+    engine: Names = axis(Column("name", "--engine", "`own`: none was named"), default=OWN)
+    weights: Names = axis(Column("name", "--weights", "format of the weights"), default=OWN)
+    kv: Names = axis(Column("name", "--kv", "format of the KV cache"), default=OWN)
+    math: Names = axis(Column("name", "--math", "format of the linear products' arithmetic"), default=OWN)
+    tp: Sizes = axis(Column("count", "step.tp", "devices that share each layer"), default=1)
+    pp: Sizes = axis(Column("count", "step.pp", "stages that share the layers"), default=1)
+    ep: Sizes = axis(Column("count", "step.ep", "devices that share the experts"), default=1)
+    dp: Sizes = axis(Column("count", "step.dp", "replicas that share the batch"), default=1)
+    batch: Sizes = axis(Column("size", "step.batch", "sequences at once, over all replicas"), default=1)
+    prompt: Sizes | None = axis(Column("size", "step.prompt", "tokens of a prompt", by_load=True), default=None)
+    output: Sizes | None = axis(
+        Column("size", "step.output", "tokens of an answer; 0: one decode step", by_load=True), default=None
+    )
+    context: Sizes | None = axis(
+        Column("position", "step.context", "positions that the decode step attends to", by_load=True), default=None
+    )
     microbatches: int = 1
     gpus_per_node: int | None = None
     link: Literal["nvlink", "pcie", "network"] | None = None
@@ -66,6 +67,15 @@ class Grid:
     columns: Names | None = None
     keep: Keep = "all"
     shard_points: int = SHARD_POINTS
+
+
+AXES: Mapping[str, Axis] = {f.name: f for f in fields(Grid) if isinstance(f, Axis)}
+NAMED: Mapping[str, Column] = {one.called or name: one.column for name, one in AXES.items()}
+NAMES = tuple(name for name, one in AXES.items() if one.column.kind == "name")
+DEVICES = tuple(name for name, one in AXES.items() if one.column.kind == "count")
+LOADS = tuple(name for name, one in AXES.items() if one.column.by_load)
+SIZES = tuple(name for name in AXES if name not in NAMES)
+COUNTED = tuple(f.name for f in fields(Grid) if f.text in ("int", "int | None") and f.name != "shard_points")
 
 
 @record
@@ -120,7 +130,7 @@ def _axes(found: Grid) -> Axes:
     names = {name: _once(_listed(getattr(found, name))) for name in NAMES}
     devices = {name: _once(_spelled(getattr(found, name))) for name in DEVICES}
     loads = {name: _once(_spelled(value)) for name in LOADS if (value := getattr(found, name)) is not None}
-    several = {*NAMES, *SIZES, "columns", "keep", "shard_points"}
+    several = {*AXES, "columns", "keep", "shard_points"}
     fixed = {
         f.name: value for f in fields(Grid) if f.name not in several and (value := getattr(found, f.name)) is not None
     }
@@ -195,7 +205,7 @@ def _load_faults(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fixed_faults(given: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("microbatches", "gpus_per_node", "block_tokens", "batched_tokens"):
+    for name in COUNTED:
         value = given.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= LARGEST:
             yield f"{name}: must be at least 1, not {value}" if value < 1 else f"{name}: {value} is too large"

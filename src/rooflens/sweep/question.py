@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from rooflens.errors import RooflensError, Unknown
 from rooflens.records import field, record
-from rooflens.sweep.columns import FIGURES, NAMED
+from rooflens.sweep.columns import FIGURES
+from rooflens.sweep.grid import NAMED
 
 QUERY_SCHEMA = "rooflens/sweep-query/1"
 Best = Literal["cost", "latency", "throughput", "memory"]

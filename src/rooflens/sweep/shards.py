@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rooflens.records import record
 from rooflens.sweep.grid import DEVICES, LOADS, NAMES, Axes
 
 PIECE_POINTS = 1 << 17  # larger arrays are no quicker, smaller ones are mostly calls
-
-
-@record
-class Case:
-    """One combination of all but batch and load. `own`: none was named."""
-
-    models: str
-    machines: str
-    engine: str
-    weights: str
-    kv: str
-    math: str
-    tp: int
-    pp: int
-    ep: int
-    dp: int
+Case = Mapping[str, Any]
+"""One combination of all but batch and load, by axis. `own`: none was named."""
 
 
 @record
@@ -52,7 +39,7 @@ def case(axes: Axes, index: int) -> Case:
         values = axes.names[name] if name in axes.names else axes.devices[name]
         index, at = divmod(index, len(values))
         found[name] = values[at]
-    return Case(**found)  # type: ignore[arg-type]
+    return found
 
 
 def loads(axes: Axes) -> tuple[Load, ...]:

@@ -14,8 +14,8 @@ from typing import Any
 from rooflens.arrays import library
 from rooflens.errors import BadFile, RooflensError
 from rooflens.records import decode, encode
-from rooflens.sweep.columns import BOUNDS, FIGURES, NAMED, Column
-from rooflens.sweep.grid import Axes
+from rooflens.sweep.columns import BOUNDS, FIGURES, Column
+from rooflens.sweep.grid import NAMED, Axes
 from rooflens.sweep.record import Account
 
 LEVEL = 1  # of zstd: higher ones take longer and save nothing of digits that are as good as random

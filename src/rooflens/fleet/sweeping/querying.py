@@ -11,7 +11,7 @@ from rooflens.errors import BadFile, RooflensError
 from rooflens.fleet.sweeping.folder import opened
 from rooflens.fleet.sweeping.parquet import arrow
 from rooflens.records import record
-from rooflens.sweep.columns import NAMED
+from rooflens.sweep.grid import NAMED
 from rooflens.sweep.question import MOST_IS_BEST, Found, Wanted
 
 Columns = dict[str, Any]

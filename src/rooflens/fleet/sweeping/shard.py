@@ -10,7 +10,7 @@ from rooflens.arrays import library
 from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.parquet import Sheet
 from rooflens.records import record, replace
-from rooflens.sweep.grid import DEVICES, OWN, Axes
+from rooflens.sweep.grid import AXES, OWN, Axes
 from rooflens.sweep.pricing import NOT_FITTING, Asked, figures, names, refusals
 from rooflens.sweep.record import Account, Refused
 from rooflens.sweep.shards import Case, Load, Piece, case, loads, pieces
@@ -106,8 +106,8 @@ def _loaded(asked: Asked, batches: tuple[int, ...], able: list[Load]) -> Any:
 def _named(of: Case, asked: Asked, deployment: Any) -> dict[str, Any]:
     """What a row is called: as the grid says, formats that it leaves to the model as they came out."""
     own = names(asked.deployment.precision)
-    formats = {name: own[name] if getattr(of, name) == OWN else getattr(of, name) for name in own}
-    sizes = {name: getattr(of, name) for name in DEVICES}
+    called = {
+        AXES[name].called or name: own[name] if value == OWN and name in own else value for name, value in of.items()
+    }
     steps = {"batch": deployment.batch, "prompt": deployment.prompt, "output": deployment.output}
-    called = {"model": of.models, "machine": of.machines, "engine": of.engine}
-    return {**called, **formats, **sizes, **steps, "context": deployment.attended}
+    return {**called, **steps, "context": deployment.attended}
