@@ -214,6 +214,31 @@ def test_a_node_that_did_not_answer_is_a_row_and_a_profile_takes_its_place(tmp_p
     assert found.nodes == 2
 
 
+def test_one_measurement_under_several_names_counts_once_and_is_said(tmp_path: Path) -> None:
+    for node in node_names(3):
+        artefacts.write_json(tmp_path / f"{node}.json", node_profile(node, devices=2), SCHEMA)
+    own = artefacts.load(tmp_path / "node001.json", Profile, SCHEMA)
+    artefacts.write_json(tmp_path / "other.json", own, SCHEMA)
+    artefacts.write_json(tmp_path / "a-part.json", own.together["fake:1"], SCHEMA)
+    (tmp_path / "shipped.json").write_text(json.dumps(json.loads((tmp_path / "node002.json").read_text()), indent=4))
+    found = fleet(tmp_path)
+    assert found.nodes == 3
+    assert [one.of for one in sorted(found.devices, key=lambda one: one.of)] == [
+        f"{node}/fake:{i}" for node in node_names(3) for i in range(2)
+    ]  # fmt: skip
+    said = "{} and {} hold the same measurement, to the last digit: it counts once, as {}"
+    assert [note for note in found.notes if "counts once" in note] == [
+        said.format("node001", "other", "node001"), said.format("node001", "a-part", "node001"),
+        said.format("node002", "shipped", "node002"),
+    ]  # fmt: skip
+
+
+def test_another_run_of_the_same_device_is_no_copy(tmp_path: Path) -> None:
+    for run in range(3):
+        artefacts.write_json(tmp_path / f"run{run}.json", node_profile("a", devices=1, run=run), SCHEMA)
+    assert fleet(tmp_path).nodes == 3
+
+
 def test_another_method_is_no_comparison() -> None:
     odd = replace(node_profile("a", devices=1), method=0)
     assert measured("a", odd).state == "other method"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ class NodeFile:
 
     findings: what its own tools say, judged. distrust, limits_w: what the driver said of each, by NODE/DEVICE;
     numbers: the device's number in the tools' words. paths: what the tools promise of each pair ("0-1"). buses: byte/s
-    of a device's link that the largest operation over so many devices means ("all-reduce x8").
+    of a device's link that the largest operation over so many devices means ("all-reduce x8"). marks: of each device's
+    measurement, equal only in copies of it.
     """
 
     node: str
@@ -52,6 +54,7 @@ class NodeFile:
     numbers: Mapping[str, int] = field(default_factory=dict)
     paths: Mapping[str, Route] = field(default_factory=dict)
     buses: Mapping[str, float] = field(default_factory=dict)
+    marks: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
 
@@ -69,7 +72,28 @@ def gathered(folder: Path, workers: int = 1) -> tuple[NodeFile, ...]:
     kept = [one for one in found if one.state == "measured" or one.node not in answered]
     if not kept:
         raise RooflensError(f"{folder} holds no file of a node; write them with rooflens measure -o {folder}/NODE.json")
-    return tuple({one.node: one for one in kept}.values())
+    return tuple(_once(list({one.node: one for one in kept}.values())))
+
+
+def _once(files: Sequence[NodeFile]) -> Iterator[NodeFile]:
+    """Each measurement once, under the first of its names, which says the others; of a part of a node, the node."""
+    owners: dict[str, str] = {}
+    copies: dict[str, list[str]] = {}
+    for one in sorted(files, key=lambda one: -len(one.marks)):
+        of = {owners.setdefault(mark, one.node) for mark in one.marks}
+        if len(of) == 1 and (owner := next(iter(of))) != one.node:
+            copies.setdefault(owner, []).append(one.node)
+    left_out = {node for nodes in copies.values() for node in nodes}
+    for one in files:
+        if one.node not in left_out:
+            said = (NOTES["twice"].format(node=one.node, other=other) for other in copies.get(one.node, ()))
+            yield replace(one, notes=(*one.notes, *said))
+
+
+def mark(profile: Profile) -> str:
+    """Of a measurement: when it began, and every figure to its last digit. "" where there is no figure."""
+    figures = [(c.id, c.value) for c in profile.ceilings if c.origin == "measured" and _own_kind(c)]
+    return sha256(repr((profile.started, figures)).encode()).hexdigest() if figures else ""
 
 
 def _read(paths: Sequence[Path], workers: int) -> Iterator[NodeFile | None]:
@@ -138,6 +162,7 @@ def measured(node: str, profile: Profile) -> NodeFile:
         numbers={of: _number(of) for of in devices},
         paths={f"{link.a}-{link.b}": route(found, chips, (link.a, link.b)) for link in found.links},
         buses=_buses(profile),
+        marks=frozenset(filter(None, map(mark, devices.values()))),
         notes=tuple(_notes(node, profile)),
     )
 
