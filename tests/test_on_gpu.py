@@ -163,7 +163,9 @@ def test_a_quick_measurement_is_trusted_and_below_every_peak(card):
     assert profile.complete
     assert profile.contention is None
     roofs = {c.id: c for c in profile.ceilings if c.origin == "measured"}
-    assert not [c.id for c in profile.refused() if c.kind != "link"]
+    refused = [c for c in profile.refused() if c.kind != "link"]
+    assert len(refused) <= 1, refused  # quick has no second try: one figure may be disturbed, and says by what
+    assert all(c.why_not for c in refused)
     for peak in card.peaks():
         for c in roofs.values():
             if (c.kind, c.dtype, c.path, c.level) == (peak.kind, peak.dtype, peak.path, peak.level):
