@@ -74,6 +74,12 @@ def test_what_a_page_links_to_is_there(page):
     assert [link for link in inside if not (page.parent / link).exists()] == []
 
 
+def test_a_link_within_a_page_of_a_schema_leads_to_a_heading():
+    for page in (DOCS / "schemas").glob("*.md"):
+        heads = {head.lower().replace(" ", "-") for head in re.findall(r"^#+ (.*)$", text(page), re.MULTILINE)}
+        assert {link[1:] for link in LINK.findall(told(page)) if link.startswith("#")} - heads == set(), page.name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_a_page_is_plain_markdown_without_the_builders_own_words(page):
     assert re.findall(r"^(?:```|:::)\{.*$|\{\w+\}`", told(page), re.MULTILINE) == []

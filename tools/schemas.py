@@ -46,7 +46,7 @@ def tables(kind: str) -> None:
     """Prints the page's tables: of the whole, then of every record in it."""
     about, seen = KINDS[kind], []
     if about.record:
-        _section(found(about.record), seen)
+        _whole(found(about.record), seen)
     if about.keys:
         if about.record:
             _heading("Beside these")
@@ -78,6 +78,16 @@ def names(kind: str) -> set[str]:
 
 def _heading(text: str) -> None:
     print(f"\n## {text[0].upper()}{text[1:]}\n")
+
+
+def _whole(cls: Any, seen: list[Any]) -> None:
+    """Under the page's own title; a record that holds others of its kind has a heading that these lead to."""
+    within: list[Any] = []
+    for _, kind in typed(cls):
+        _type(kind, within)
+    if cls in within:
+        _heading(cls.__name__)
+    _section(cls, seen)
 
 
 def _section(cls: Any, seen: list[Any]) -> None:
