@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rooflens.measure.backend import Backend, Cannot
 from rooflens.measure.budget import Budget
-from rooflens.measure.judge import ceiling, own_faults, unsettled, wrong_result
+from rooflens.measure.judge import Roof, byte_rate, own_faults, unsettled, wrong_result
 from rooflens.measure.kernels import STREAMS
 from rooflens.measure.loop import Rule, Run, fastest, interleave, repeat
 from rooflens.measure.options import Options, may_retry
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.profile import Cache, Device, Gate
+from rooflens.roofline.profile import Cache, Device
 from rooflens.units import percent, show, show_binary
 
 MOST_APART = 0.03
@@ -21,8 +21,6 @@ LARGE_CACHE_BYTES = 128 * 2**20
 SMALLEST_SET_BYTES = {"cpu": 128 * 2**20, "gpu": 4 * 2**30}  # a GPU's copies under 1 GiB an array read low
 WHEN_CACHE_UNKNOWN_BYTES = 512 * 2**20
 GRAIN_BYTES = 2**20
-
-Roof = tuple[Ceiling, Gate]
 
 
 def working_set_bytes(device: Device) -> float:
@@ -161,17 +159,4 @@ def measure_launch(backend: Backend, options: Options, budget: Budget, level: st
 def _roof(id: str, level: str, access: str, size: float, run: Run, faults: list[str]) -> Roof:
     stream = STREAMS[access]
     moved = f"{stream.formula}: {stream.reads} read + {stream.writes} written"
-    roof = ceiling(
-        id,
-        size,
-        run,
-        run.samples_s,
-        size / run.median_s,
-        faults,
-        kind="memory",
-        level=level,
-        access=access,
-        working_set_bytes=size,
-    )
-    note = "; ".join(filter(None, [moved, run.kernel.note, unsettled(run)]))
-    return replace(roof, note=note), replace(run.gate, id=id)
+    return byte_rate(id, size, run, faults, moved, kind="memory", level=level, access=access)

@@ -130,7 +130,6 @@ def _ceiling(
         f"compute/{path}/{dtype}/{mode}",
         best.flops,
         run,
-        run.samples_s,
         rate,
         [*wrong[best.shape], *above_peak(rate, peak)],
         kind="compute",

@@ -6,17 +6,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from rooflens.measure.loop import LEAST_SAMPLES, Run
-from rooflens.roofline.ceilings import Ceiling
+from rooflens.records import replace
+from rooflens.roofline.ceilings import Ceiling, Kind
+from rooflens.roofline.profile import Gate
 from rooflens.units import percent, show
 
 MOST_OF_PEAK = 1.05
 
+Roof = tuple[Ceiling, Gate]
 
-def ceiling(
-    id: str, work: float, run: Run, samples: Iterable[float], value: float, faults: Iterable[str], **more: Any
-) -> Ceiling:
+
+def ceiling(id: str, work: float, run: Run, value: float, faults: Iterable[str], **more: Any) -> Ceiling:
     """A measured rate: `work` per second of each sample. `faults` and the run's own make it untrusted."""
-    rates = tuple(work / s for s in samples)
+    rates = tuple(work / s for s in run.samples_s)
     reasons = [*faults, *own_faults(run)]
     return Ceiling(
         id=id,
@@ -31,6 +33,18 @@ def ceiling(
         source=run.kernel.unit,
         **more,
     )
+
+
+def byte_rate(
+    id: str, size_bytes: float, run: Run, faults: Iterable[str], says: str, *, kind: Kind, level: str, access: str
+) -> Roof:
+    """Bytes over the median of a run. says: what its note begins with."""
+    made = ceiling(
+        id, size_bytes, run, size_bytes / run.median_s, faults, kind=kind, level=level, access=access,
+        working_set_bytes=size_bytes,
+    )  # fmt: skip
+    note = "; ".join(filter(None, [says, run.kernel.note, unsettled(run)]))
+    return replace(made, note=note), replace(run.gate, id=id)
 
 
 def own_faults(run: Run) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rooflens.measure.backend import Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
-from rooflens.measure.judge import ceiling, own_faults, unsettled, wrong_result
+from rooflens.measure.judge import byte_rate, own_faults, wrong_result
 from rooflens.measure.loop import Rule, repeat
 from rooflens.measure.options import Options
 from rooflens.records import record, replace
@@ -78,20 +78,8 @@ def _measured(
     level, name, access = named
     faults = wrong_result(kernel.error(), kernel.tolerance)
     run = repeat(backend, kernel, Rule(limit_s=options.cache_s, warm_s=0.05 * options.cache_s), budget)
-    roof = ceiling(
-        f"link/{level}/{name}",
-        size,
-        run,
-        run.samples_s,
-        size / run.median_s,
-        faults,
-        kind="link",
-        level=level,
-        access=access,
-        working_set_bytes=float(size),
-    )
-    said = "; ".join(filter(None, [note, kernel.note, unsettled(run)]))
-    return replace(roof, note=said), replace(run.gate, id=roof.id)
+    id = f"link/{level}/{name}"
+    return byte_rate(id, float(size), run, faults, note, kind="link", level=level, access=access)
 
 
 @record
