@@ -47,13 +47,27 @@ class Content:
 
     def whole(self, most: int = LARGEST_TEXT) -> bytes:
         """All that is left. Raises RooflensError when that is more than `most` bytes."""
-        parts, size = [], 0
+        return b"".join(self._pieces(most))
+
+    def unpacked(self, file: Any, most: int) -> Path:
+        """Where its bytes lie as they are: the file itself, or `file`, into which a packed one is written.
+
+        Raises RooflensError for more than `most` bytes.
+        """
+        if not self.packed and self.path is not None:
+            return self.path
+        for part in self._pieces(most):
+            file.write(part)
+        file.flush()
+        return Path(file.name)
+
+    def _pieces(self, most: int) -> Iterator[bytes]:
+        size = 0
         while part := self.read(_CHUNK):
             size += len(part)
             if size > most:
                 raise RooflensError(f"{self.where} holds over {most} bytes; files of this kind are read up to that")
-            parts.append(part)
-        return b"".join(parts)
+            yield part
 
     def chunks(self, size: int) -> Iterator[str]:
         """The text in pieces; what is no text of its encoding is replaced, and said once."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from rooflens.errors import BadFile, RooflensError
@@ -29,26 +28,12 @@ def report(content: Content) -> Observed:
             f"(pip install 'rooflens[ncu]'), or {ncu.EXPORT}"
         ) from None
     with tempfile.NamedTemporaryFile(suffix=".ncu-rep") as file:
-        path = _plain_file(content, file)
+        path = content.unpacked(file, LARGEST_REPORT)  # the package wants a file that is not packed
         try:
             found = list(_rows(ncu_report.load_report(str(path))))
         except Exception as error:  # noqa: BLE001 - its own kinds of error, which are not documented
             raise BadFile(content.where, [f"the package ncu-report cannot read it: {error!s:.200}"]) from None
     return ncu.observed(found, content.where, "ncu-rep", ())
-
-
-def _plain_file(content: Content, file: Any) -> Path:
-    """A path of the report itself: the package wants a file that is not packed."""
-    if not content.packed and content.path is not None:
-        return content.path
-    size = 0
-    while part := content.read(1 << 20):
-        size += len(part)
-        if size > LARGEST_REPORT:
-            raise RooflensError(f"{content.where} holds over {LARGEST_REPORT} bytes; reports are read up to that")
-        file.write(part)
-    file.flush()
-    return Path(file.name)
 
 
 def _rows(report: Any) -> Iterator[Row]:

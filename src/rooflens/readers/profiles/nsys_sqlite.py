@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from rooflens.errors import BadFile, RooflensError
+from rooflens.errors import BadFile
 from rooflens.readers.content import Content
 from rooflens.readers.figures import finite, whole
 from rooflens.readers.profiles.columns import Columns, Kind
@@ -31,25 +31,11 @@ _BATCH = 10_000
 def database(content: Content) -> Observed:
     """All that the tables hold. Raises BadFile when it is no export of Nsight Systems, or is damaged."""
     with tempfile.NamedTemporaryFile(suffix=".sqlite") as file:
-        path = content.path
-        if content.packed or path is None:
-            _unpack(content, file)
-            path = Path(file.name)
         try:
-            with closing(_opened(path)) as connection:
+            with closing(_opened(content.unpacked(file, LARGEST))) as connection:
                 return _Reader(connection, content.where).read()
         except sqlite3.Error as error:
             raise BadFile(content.where, [f"the database cannot be read ({error!s:.100}); export it again"]) from None
-
-
-def _unpack(content: Content, file: Any) -> None:
-    size = 0
-    while part := content.read(1 << 20):
-        size += len(part)
-        if size > LARGEST:
-            raise RooflensError(f"{content.where} holds over {LARGEST} bytes; databases are read up to that")
-        file.write(part)
-    file.flush()
 
 
 def _opened(path: Path) -> sqlite3.Connection:
