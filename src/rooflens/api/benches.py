@@ -10,6 +10,7 @@ from rooflens import api, models
 from rooflens.accounting import bench_runs, bench_tools
 from rooflens.accounting.bench_record import Benches, Modelled
 from rooflens.accounting.benches import judged
+from rooflens.api.deployed import of_a_step
 from rooflens.api.profiles import named_machine, observed, stranger
 from rooflens.catalogue import accelerator
 from rooflens.dtypes import dtype
@@ -23,7 +24,6 @@ from rooflens.workload import Phase
 
 MAKERS = ("nvidia", "amd", "intel", "google", "instinct", "tesla", "geforce")
 NO_STEPS = "no figure of it is of a model, so --model changes nothing"
-ABOUT_STEPS = ("weights", "kv", "math", "tp", "ep", "dp", "pp", "gpus_per_node", "link")
 
 
 def bench(
@@ -36,7 +36,7 @@ def bench(
     math, tp, ep, dp, pp, gpus_per_node, link, as in api.Question; without a model only math and link mean something.
     Raises BadFile for a file that no reader knows, RooflensError where it holds kernels and no figures.
     """
-    _only_known(asked)
+    of_a_step(asked)
     math = _math(asked.get("math"))
     seen = read(file)
     there, notes = machine_of(seen, on)
@@ -102,12 +102,6 @@ def machine_of(seen: Observed, on: str | Machine | None) -> tuple[Machine | None
     there = named_machine(on)
     other = stranger(own, there) if own else None
     return there, (other,) if other else ()
-
-
-def _only_known(asked: Mapping[str, Any]) -> None:
-    for name in asked:
-        if name not in ABOUT_STEPS:
-            raise Unknown("argument", name, ABOUT_STEPS)
 
 
 def _math(named: str | None) -> str | None:

@@ -33,6 +33,8 @@ NO_COLLECTIVES = "what devices wait for one another was not measured: links are 
 NO_PIPELINE = "no engine's pipeline was measured: what its stages cost beside their links is not in the estimate"
 AT_ANOTHER_CONTEXT = "the first token is of the prompt alone, without a cached prefix; the context is the decode step's"
 
+OF_A_STEP = ("weights", "kv", "math", "tp", "ep", "dp", "pp", "gpus_per_node", "link")  # what a file may leave open
+
 
 @record
 class Load:
@@ -74,6 +76,13 @@ class Load:
 
 RESERVE = ("memory_fraction", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes")
 LOADED = tuple(f.name for f in fields(Load))
+
+
+def of_a_step(asked: Mapping[str, Any]) -> None:
+    """Raises Unknown for what is asked of a step and is none of OF_A_STEP."""
+    for name in asked:
+        if name not in OF_A_STEP:
+            raise Unknown("argument", name, OF_A_STEP)
 
 
 def parted(on: str | Machine, what: str, asked: Mapping[str, Any]) -> tuple[Load, Question, Machine]:

@@ -10,9 +10,9 @@ from typing import Any
 from rooflens import models
 from rooflens.accounting.bench_runs import NO_MODEL
 from rooflens.api import machine
-from rooflens.api.deployed import deployment, estimator, kept, located, other, said
+from rooflens.api.deployed import deployment, estimator, kept, located, of_a_step, other, said
 from rooflens.catalogue.engines import engines
-from rooflens.errors import AnswerIsNo, RooflensError, Unknown
+from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.live.cycles import Targets, cycles
 from rooflens.live.fetch import Access
 from rooflens.live.fetch import target as url
@@ -29,7 +29,6 @@ from rooflens.telemetry.record import Rates, Reading
 from rooflens.telemetry.settings import asked_of, named
 from rooflens.telemetry.watch import Target, Watch
 
-ASKED = ("weights", "kv", "math", "tp", "ep", "dp", "pp", "gpus_per_node", "link")
 MOST_SUBJECTS = 256
 NO_MACHINE = "no machine is named: --on MACHINE sets the rates against its roofs"
 NAMED = "the engine calls its model {name}: counted as {model}"
@@ -45,9 +44,7 @@ class Judge:
     """
 
     def __init__(self, model: str | None = None, on: str | Machine | None = None, **asked: Any) -> None:
-        for name in asked:
-            if name not in ASKED:
-                raise Unknown("argument", name, ASKED)
+        of_a_step(asked)
         self._model, self._on = model, on
         self._asked = {name: value for name, value in asked.items() if name != "dp"}
         self._dp = int(asked.get("dp") or 1)

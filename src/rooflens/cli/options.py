@@ -48,11 +48,23 @@ SAME = {
     "tokens": "New tokens a sequence in decode, when drafts are verified.",
     "acceptance": "Share of drafted tokens kept, with --tokens above 1.",
     "output": "Tokens generated behind --prompt: decode at the mean context, prompt + output / 2.",
-    "mask": "Scores counted: causal, half of them, or full.",
-    "attention": "How attention's kernels are built.",
     "math": "Format of the arithmetic, when not the stored one.",
 }
 LINKS = click.Choice(["nvlink", "pcie", "network"])
+MASK = click.option(
+    "--mask",
+    type=click.Choice(["causal", "full"]),
+    default="causal",
+    show_default=True,
+    help="Scores counted: causal, half of them, or full.",
+)
+ATTENTION = click.option(
+    "--attention",
+    type=click.Choice(["flash", "unfused", "fused-softmax"]),
+    default="flash",
+    show_default=True,
+    help="How attention's kernels are built.",
+)
 
 
 class Named(click.Path):
@@ -98,16 +110,8 @@ def load_options(function: F) -> F:
             type=click.IntRange(1),
             help=SAME["output"],
         ),
-        click.option(
-            "--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True, help=SAME["mask"]
-        ),
-        click.option(
-            "--attention",
-            type=click.Choice(["flash", "unfused", "fused-softmax"]),
-            default="flash",
-            show_default=True,
-            help=SAME["attention"],
-        ),
+        MASK,
+        ATTENTION,
         click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help=SAME["tp"]),
         click.option("--ep", type=click.IntRange(1), default=1, show_default=True, help=SAME["ep"]),
         click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help=SAME["dp"]),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import LINKS, SAME, F, Finite, Named, format_options, json_flag, lang
+from rooflens.cli.options import ATTENTION, LINKS, MASK, SAME, F, Finite, Named, format_options, json_flag, lang
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
@@ -53,16 +53,8 @@ def state_options(function: F) -> F:
         click.option("--output", type=count, help=SAME["output"]),
         click.option("--tokens", type=count, default=1, show_default=True, help=SAME["tokens"]),
         click.option("--acceptance", type=Finite(0, 1), help=SAME["acceptance"]),
-        click.option(
-            "--attention",
-            type=click.Choice(["flash", "unfused", "fused-softmax"]),
-            default="flash",
-            show_default=True,
-            help=SAME["attention"],
-        ),
-        click.option(
-            "--mask", type=click.Choice(["causal", "full"]), default="causal", show_default=True, help=SAME["mask"]
-        ),
+        ATTENTION,
+        MASK,
         click.option("--link", type=LINKS, help=SAME["link"]),
         click.option("--gpus-per-node", type=count, help=SAME["gpus-per-node"]),
         click.option("--routing-skew", type=Finite(min=0), default=0.0, show_default=True, help=SAME["routing-skew"]),
