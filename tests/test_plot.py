@@ -67,6 +67,17 @@ def test_the_subtitle_says_what_its_peaks_are_in_the_language(lang, basis):
     assert basis in scene.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("lang", "said"), [("en", "dense, vendor / measured peaks"), ("es", "picos densos, del fabricante / medidos")]
+)
+def test_what_all_peaks_of_a_comparison_are_is_said_once(lang, said):
+    machines = [
+        dataclasses.replace(A100, peak_basis="dense, vendor"),
+        dataclasses.replace(CPU, peak_basis="dense, measured"),
+    ]
+    assert said in compose(machines, lang=lang).subtitle
+
+
 @pytest.mark.parametrize("seed", [3, 11])
 def test_no_text_covers_a_text_or_a_point_in_random_pictures(seed):
     canvas = Canvas()

@@ -197,8 +197,12 @@ def _doubt(ceiling: Ceiling, lang: str) -> str:
 
 
 def _basis(machines: Sequence[Machine], lang: str) -> str:
-    """What the peaks of these machines are, each said once."""
-    return ", ".join(dict.fromkeys(retold(m.peak_basis, lang) for m in machines))
+    """What the peaks of these machines are, each said once: "dense, vendor / measured"."""
+    told = dict.fromkeys(retold(m.peak_basis, lang) for m in machines)
+    kinds: dict[str, list[str]] = {}
+    for kind, _, origin in (text.partition(", ") for text in told):
+        kinds.setdefault(kind, []).extend([origin] if origin else [])
+    return "; ".join(", ".join(filter(None, (kind, " / ".join(origins)))) for kind, origins in kinds.items())
 
 
 def _subtitle(machines: Sequence[Machine], lines: Sequence[Roof], points: Sequence[Point], lang: str) -> str:

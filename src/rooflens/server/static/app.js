@@ -39,7 +39,7 @@ function shown(found, asked) {
   const fresh = JSON.stringify({ ...asked, batch: 0, lang: "", context: 0 });
   page.answer = found;
   page.shownFor = asked;
-  by("subtitle").textContent = `${found.plot.title}: ${found.plot.subtitle}`;
+  by("subtitle").textContent = found.plot.subtitle;
   page.plot.show({ ...found.plot, sources: found.sources ?? {} }, fresh !== page.fresh);
   if (fresh !== page.fresh || asked.lang !== page.shownLang) roofs(found.plot);
   page.fresh = fresh;
