@@ -48,7 +48,7 @@ def make(name: str, into: Path = PICTURES) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         drawn = Path(folder) / f"{name}.png"
         _run([str(drawn) if word == drawn.name else word for word in shlex.split(COMMANDS[name])[1:]])
-        small = _small(drawn)
+        small = fewer_colours(drawn)
     into.mkdir(parents=True, exist_ok=True)
     (into / f"{name}.png").write_bytes(small)
     return into / f"{name}.png"
@@ -66,7 +66,8 @@ def _run(words: list[str]) -> None:
                 raise SystemExit(quiet.getvalue()) from None
 
 
-def _small(picture: Path) -> bytes:
+def fewer_colours(picture: Path) -> bytes:
+    """The picture in the most colours of COLOURS in which it is small. Raises ValueError when none makes it so."""
     from PIL import Image
 
     with Image.open(picture) as image:
