@@ -77,6 +77,17 @@ def test_place_answers_with_the_keys_of_the_contract(run) -> None:
     assert "dense" in str(found["conventions"])
 
 
+@pytest.mark.parametrize(("shared", "said"), [("", ""), (" --tp 8", ", tp 8"), (" --tp 4 --pp 2", ", tp 4, pp 2")])
+def test_a_picture_of_one_device_says_how_many_share_the_work(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: str, said: str
+) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr("rooflens.present.plot.draw", lambda *_, title, **__: titles.append(title))
+    monkeypatch.setattr("rooflens.present.plot.render", lambda *_: b"")
+    assert run(f"{PLACE}{shared} --plot {tmp_path}/f.svg").code == 0
+    assert titles == [f"llama-2-7b on A100 SXM4 80GB{said}"]
+
+
 def test_a_picture_of_several_contexts_names_each(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
     monkeypatch.setattr("rooflens.present.plot.draw", lambda _, points, **__: names.extend(p.name for p in points))

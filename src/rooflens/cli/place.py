@@ -138,7 +138,7 @@ def _shown(answers: list[Answer], lang: str, *, explain: bool) -> str:
 
 
 def _draw(path: Path, answers: list[Answer], lang: str) -> None:
-    from rooflens.cli.placed import levels, title
+    from rooflens.cli.placed import levels, pictured
     from rooflens.present.plot import draw, render
 
     if path.suffix not in (".png", ".svg"):
@@ -147,7 +147,7 @@ def _draw(path: Path, answers: list[Answer], lang: str) -> None:
     contexts = len({(step.get("phase"), step.get("context")) for step in steps}) > len({s.get("phase") for s in steps})
     points = [p for a in answers for p in _points(a, several=len(answers) > 1, contexts=contexts)]
     there = _drawn(answers[0].machine, levels(answers))
-    figure = draw(there, points, title=title(answers[0].placement, lang), lang=lang)
+    figure = draw(there, points, title=pictured(answers[0].placement, lang), lang=lang)
     artefacts.write_bytes(path, render(figure, path.suffix[1:]))
 
 

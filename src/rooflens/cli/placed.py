@@ -15,7 +15,8 @@ from rooflens.units import percent, show
 
 ASSUMED = "assumed "
 UNSAID = "operator"
-DULL = ("tokens", "tp", "ep", "dp", "pp", "microbatches")  # not said where they are 1
+SHARING = ("tp", "ep", "dp", "pp")
+DULL = ("tokens", *SHARING, "microbatches")  # not said where they are 1
 
 
 def shown(answered: Answer, lang: str, *, explain: bool) -> str:
@@ -32,6 +33,14 @@ def shown(answered: Answer, lang: str, *, explain: bool) -> str:
 def title(placed: Placement, lang: str) -> str:
     """ "llama-2-7b on A100 SXM4 80GB"."""
     return say("place.title", lang, model=placed.model, machine=placed.machine)
+
+
+def pictured(placed: Placement, lang: str) -> str:
+    """The same over a picture, which shows one of the devices that share it: "..., tp 8"."""
+    shared = [(key, placed.step.get(key, 1)) for key in SHARING]
+    return ", ".join(
+        [title(placed, lang), *(f"{known(f'place.step.{key}', key, lang)} {n:g}" for key, n in shared if n != 1)]
+    )
 
 
 def _head(placed: Placement, lang: str) -> str:
