@@ -13,19 +13,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
-from rooflens.measure.backends import cpu_c, host
+from rooflens.measure.backends import cpu_c, cpu_gemm, host
 from rooflens.measure.backends.cpu_attention import Numpy
 from rooflens.measure.backends.cpu_streams import Streams
 from rooflens.measure.backends.pool import Pool
-from rooflens.measure.kernels import checked
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.profile import Device
 from rooflens.samples import median
 from rooflens.units import show
 
 TORCH_MISSING = "torch is not installed; pip install 'rooflens[torch]'"
-GEMM_TOLERANCE = {"fp64": 1e-13, "fp32": 1e-5}
-NUMPY_NAMES = {"fp64": "float64", "fp32": "float32"}
 SPIN_TURNS = 20_000
 ISSUE_TURNS = 200_000
 USUAL_FLOPS_A_CYCLE = (4, 8, 16, 32, 64, 128)
@@ -104,7 +101,10 @@ class CpuBackend:
 
     def gemm(self, dtype: str, m: int, n: int, k: int, seed: int) -> Sequence[Kernel]:
         """BLAS for fp32 and fp64 through numpy, both transposes; torch beside it, and alone for what BLAS cannot."""
-        ways = self._numpy_gemm(dtype, m, n, k, seed) if dtype in NUMPY_NAMES else []
+        ways: list[Kernel] = []
+        if dtype in cpu_gemm.NAMES:
+            threads = len(self._pool)
+            ways += cpu_gemm.products(self.device(), lambda: self._blas_threads(threads), dtype, (m, n, k), seed)
         if self._wants_torch:
             from rooflens.measure.backends import torch_cpu
 
@@ -252,38 +252,6 @@ class CpuBackend:
             source=f"{per_cycle:.3g} FLOP a cycle and core x {cores} cores x {show(clock_hz, 'Hz', 3)}",
         )
 
-    def _numpy_gemm(self, dtype: str, m: int, n: int, k: int, seed: int) -> list[Kernel]:
-        import numpy as np
-
-        kind = np.dtype(NUMPY_NAMES[dtype])
-        rng = np.random.default_rng(seed)
-        a, b = _normal(rng, (m, k), kind), _normal(rng, (k, n), kind)
-        out = np.empty((m, n), kind)
-        transposed = np.ascontiguousarray(b.T).T
-        return [self._product(dtype, a, b, out, "A B"), self._product(dtype, a, transposed, out, "A B^T")]
-
-    def _product(self, dtype: str, a: Any, b: Any, out: Any, form: str) -> Kernel:
-        import numpy as np
-
-        device, threads = self.device(), len(self._pool)
-
-        def run() -> None:
-            np.matmul(a, b, out=out)
-
-        def error() -> float:
-            run()
-            return product_error(a, b, out)
-
-        return Kernel(
-            run=run,
-            unit=f"numpy {device.blas} {device.blas_kernel}, {form}",
-            error=error,
-            tolerance=GEMM_TOLERANCE[dtype],
-            threads=threads,
-            path="vector",
-            setting=lambda: self._blas_threads(threads),
-        )
-
 
 def _fits(dtype: str, context: int, shape: AttentionShape, memory_bytes: float | None) -> None:
     """Raises Cannot for what the ways here do not cover, and for caches beyond an eighth of memory."""
@@ -294,24 +262,6 @@ def _fits(dtype: str, context: int, shape: AttentionShape, memory_bytes: float |
     if memory_bytes is not None and cache_bytes > memory_bytes / 8:
         most = f"an eighth of the memory of {show(memory_bytes, 'B', 3)}"
         raise Cannot(f"{cell} skipped: its cache of {show(cache_bytes, 'B', 3)} is more than {most}")
-
-
-def product_error(a: Any, b: Any, out: Any) -> float:
-    """Error of a sample of A B against float64, relative to the largest entry."""
-    import numpy as np
-
-    rows, columns = checked(a.shape[0], b.shape[1])
-    expected = a[rows].astype(np.float64) @ b[:, columns].astype(np.float64)
-    found = out[np.ix_(rows, columns)].astype(np.float64)
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
-
-
-def _normal(rng: Any, shape: tuple[int, int], kind: Any) -> Any:
-    """Random normal, at most 4 Mi values drawn and then repeated with a shift."""
-    import numpy as np
-
-    block = rng.standard_normal(min(2**22 + 1, shape[0] * shape[1]), dtype=kind)
-    return np.resize(block, shape)
 
 
 def _best(run: Callable[[], object], tries: int = 5) -> float:
