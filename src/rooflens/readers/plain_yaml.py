@@ -37,6 +37,13 @@ def _loaded(data: bytes, where: str) -> object:
     except ImportError:
         raise RooflensError(f"{where}: PyYAML is not installed; pip install 'rooflens[export]'") from None
 
+    try:
+        return yaml.load(data, _loader(yaml))  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, UnicodeError, ValueError, RecursionError) as error:
+        raise BadFile(where, [" ".join(str(error).split())[:300] or "is no YAML"]) from None
+
+
+def _loader(yaml: Any) -> Any:
     class Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
         """Safe, and stricter. As in YAML 1.2, `on`, `off`, `yes`, `no` and `1:32`, which was 92, are text."""
 
@@ -73,7 +80,4 @@ def _loaded(data: bytes, where: str) -> object:
             found: dict[Any, Any] = super().construct_mapping(node, deep)
             return found
 
-    try:
-        return yaml.load(data, Loader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, UnicodeError, ValueError, RecursionError) as error:
-        raise BadFile(where, [" ".join(str(error).split())[:300] or "is no YAML"]) from None
+    return Loader
