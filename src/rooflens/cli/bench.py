@@ -10,7 +10,7 @@ import click
 from rooflens import artefacts
 from rooflens.accounting.bench_record import RATIOS, SCHEMA, Benches
 from rooflens.api.benches import bench
-from rooflens.cli.options import LINKS, answer_file, format_options, json_flag, lang, out_option, ratios, sharing
+from rooflens.cli.options import LINKS, answer_file, counts, format_options, json_flag, lang, out_option, ratios
 from rooflens.cli.printing import emit, say
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.present.retold import retold
@@ -30,7 +30,7 @@ from rooflens.records import encode
     "--model", help="What was served (default: what the file names, where it is exactly one of the catalogue)."
 )
 @format_options
-@sharing("tp", "ep", "dp", "pp", "gpus-per-node")
+@counts("tp", "ep", "dp", "pp", "gpus-per-node")
 @click.option(
     "--link",
     type=LINKS,

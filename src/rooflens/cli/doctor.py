@@ -9,7 +9,7 @@ import click
 
 from rooflens import artefacts
 from rooflens.api.nodes import doctor
-from rooflens.cli.options import answer_file, format_options, json_flag, lang, out_option, sharing
+from rooflens.cli.options import answer_file, counts, format_options, json_flag, lang, out_option
 from rooflens.cli.printing import emit, say
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.health.record import SCHEMA, Diagnosis
@@ -33,7 +33,7 @@ _KINDS = {
 @click.option("--nvlink", multiple=True, metavar="FILE", help="What nvidia-smi nvlink -s printed.")
 @click.option("--on", "on", metavar="MACHINE", help="What all devices are, where no file names them.")
 @click.option("--model", help="Whose all-reduces are priced over the paths that were found.")
-@sharing("tp")
+@counts("tp")
 @format_options
 @out_option
 @lang

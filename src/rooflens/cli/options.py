@@ -91,6 +91,25 @@ class Finite(click.FloatRange):
         return found
 
 
+def counts(*names: str, default: int | None = None) -> Callable[[F], F]:
+    """Options that count, as every verb has them. Without a default, what is not said is not known."""
+
+    def given(function: F) -> F:
+        for name in reversed(names):
+            option = click.option(
+                f"--{name}", type=click.IntRange(1), default=default, show_default=True, help=SAME[name]
+            )
+            function = option(function)
+        return function
+
+    return given
+
+
+LINK = click.option("--link", type=LINKS, help=SAME["link"])
+SKEW = click.option("--routing-skew", type=Finite(min=0), default=0.0, show_default=True, help=SAME["routing-skew"])
+ACCEPTANCE = click.option("--acceptance", type=Finite(0, 1), help=SAME["acceptance"])
+
+
 def step_options(function: F) -> F:
     """The step: its phase, sizes and mask, how attention is built, and the devices that share it."""
     phase = click.option(
@@ -105,54 +124,17 @@ def load_options(function: F) -> F:
         click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
         click.option("--context", help="Positions attended to (decode: default 2048; prefill: prefix + prompt)."),
         click.option("--prompt", type=click.IntRange(1), help="New tokens a sequence in prefill (default 2048)."),
-        click.option(
-            "--output",
-            type=click.IntRange(1),
-            help=SAME["output"],
-        ),
+        counts("output"),
         MASK,
         ATTENTION,
-        click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help=SAME["tp"]),
-        click.option("--ep", type=click.IntRange(1), default=1, show_default=True, help=SAME["ep"]),
-        click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help=SAME["dp"]),
-        click.option("--pp", type=click.IntRange(1), default=1, show_default=True, help=SAME["pp"]),
-        click.option(
-            "--microbatches",
-            type=click.IntRange(1),
-            default=1,
-            show_default=True,
-            help=SAME["microbatches"],
-        ),
-        click.option("--gpus-per-node", type=click.IntRange(1), help=SAME["gpus-per-node"]),
-        click.option(
-            "--routing-skew",
-            type=Finite(min=0),
-            default=0.0,
-            show_default=True,
-            help=SAME["routing-skew"],
-        ),
-        click.option(
-            "--tokens",
-            type=click.IntRange(1),
-            default=1,
-            show_default=True,
-            help=SAME["tokens"],
-        ),
-        click.option("--link", type=LINKS, help=SAME["link"]),
+        counts("tp", "ep", "dp", "pp", "microbatches", default=1),
+        counts("gpus-per-node"),
+        SKEW,
+        counts("tokens", default=1),
+        LINK,
     )[::-1]:
         function = option(function)
     return function
-
-
-def sharing(*names: str) -> Callable[[F], F]:
-    """Of --tp, --ep, --dp, --pp and --gpus-per-node those that are named, without a default: not said is not known."""
-
-    def given(function: F) -> F:
-        for name in reversed(names):
-            function = click.option(f"--{name}", type=click.IntRange(1), help=SAME[name])(function)
-        return function
-
-    return given
 
 
 out_option = click.option(

@@ -8,7 +8,20 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import ATTENTION, LINKS, MASK, SAME, F, Finite, Named, format_options, json_flag, lang
+from rooflens.cli.options import (
+    ACCEPTANCE,
+    ATTENTION,
+    LINK,
+    MASK,
+    SKEW,
+    F,
+    Finite,
+    Named,
+    counts,
+    format_options,
+    json_flag,
+    lang,
+)
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
@@ -20,6 +33,13 @@ from rooflens.server.state import BATCHES, SCHEMA, State, settled
 from rooflens.units import show
 
 MODEL, MACHINE = "llama-3.1-8b", "h100-sxm5-80gb"  # what a page opens with when nobody names another; it shows both
+
+
+MEASURED = click.option(
+    "--measured-tokens-per-s",
+    type=Finite(0, min_open=True),
+    help="What a clock said, as tokens/s over the batch: adds a verdict.",
+)
 
 
 def state_options(function: F) -> F:
@@ -40,29 +60,21 @@ def state_options(function: F) -> F:
         click.option("--batch", type=count, default=1, show_default=True, help="Sequences."),
         click.option("--context", type=count, default=4096, show_default=True, help="Positions attended to."),
         format_options,
-        click.option("--tp", type=count, default=1, show_default=True, help=SAME["tp"]),
-        click.option("--pp", type=count, default=1, show_default=True, help=SAME["pp"]),
-        click.option("--ep", type=count, default=1, show_default=True, help=SAME["ep"]),
-        click.option("--microbatches", type=count, default=1, show_default=True, help=SAME["microbatches"]),
-        click.option("--dp", type=count, default=1, show_default=True, help=SAME["dp"]),
+        counts("tp", "pp", "ep", "microbatches", "dp", default=1),
         click.option(
             "--prompt",
             type=count,
             help="New tokens a sequence in prefill; of decode the prompt behind which --output is generated.",
         ),
-        click.option("--output", type=count, help=SAME["output"]),
-        click.option("--tokens", type=count, default=1, show_default=True, help=SAME["tokens"]),
-        click.option("--acceptance", type=Finite(0, 1), help=SAME["acceptance"]),
+        counts("output"),
+        counts("tokens", default=1),
+        ACCEPTANCE,
         ATTENTION,
         MASK,
-        click.option("--link", type=LINKS, help=SAME["link"]),
-        click.option("--gpus-per-node", type=count, help=SAME["gpus-per-node"]),
-        click.option("--routing-skew", type=Finite(min=0), default=0.0, show_default=True, help=SAME["routing-skew"]),
-        click.option(
-            "--measured-tokens-per-s",
-            type=Finite(0, min_open=True),
-            help="What a clock said, as tokens/s over the batch: adds a verdict.",
-        ),
+        LINK,
+        counts("gpus-per-node"),
+        SKEW,
+        MEASURED,
         reserve_options,
         bytes_options,
         lang,

@@ -73,29 +73,26 @@ def command(
     grid = list(itertools.product(steps, sizes(batch, "batch"), contexts))
     if len(grid) > 1 and (measured_s, measured_tokens_per_s) != (None, None):
         raise RooflensError(f"one measured time belongs to one step, and {len(grid)} were asked for")
-    answers = [
-        answer(
-            Question(
-                model,
-                phase=p,
-                batch=b,
-                context=c,
-                output=output if p == "decode" or len(steps) == 1 else None,
-                measured_s=_measured_s(measured_s, measured_tokens_per_s, p, b),
-                **asked,
-            ),
-            there,
-        )
-        for p, b, c in grid
+    clocked = [_measured_s(measured_s, measured_tokens_per_s, p, b) for p, b, _ in grid]
+    outputs = [output if p == "decode" or len(steps) == 1 else None for p, _, _ in grid]
+    questions = [
+        Question(model, phase=p, batch=b, context=c, output=o, measured_s=s, **asked)
+        for (p, b, c), o, s in zip(grid, outputs, clocked, strict=True)
     ]
+    answers = [answer(question, there) for question in questions]
     if plot is not None:
         _draw(plot, answers, lang)
-    found = [encode(a.placement) for a in answers] if as_json or out is not None else []
-    whole = found[0] if len(found) == 1 else {"conventions": _shared(found), "steps": found}
+    whole = _whole(answers) if as_json or out is not None else {}
     if out is not None:
         artefacts.write_json(answer_file(out, "place"), whole, SCHEMA)
     emit(artefacts.to_json(whole, SCHEMA) if as_json else _shown(answers, lang, explain=explain))
     _judge(limits, answers)
+
+
+def _whole(answers: list[Answer]) -> dict[str, Any]:
+    """What is written: the answer, or several with what they share."""
+    found = [encode(a.placement) for a in answers]
+    return found[0] if len(found) == 1 else {"conventions": _shared(found), "steps": found}
 
 
 def _shared(found: list[dict[str, Any]]) -> dict[str, str]:

@@ -11,8 +11,8 @@ import click
 from rooflens import artefacts
 from rooflens.api.serving import predict
 from rooflens.cli.options import (
+    ACCEPTANCE,
     MOST_POINTS,
-    SAME,
     F,
     Finite,
     Named,
@@ -85,7 +85,7 @@ def said_bytes(runtime_bytes: str | None, graph_bytes: str | None) -> dict[str, 
     help="Scales of one fp8 product alone: known before, of each token, of blocks.",
 )
 @click.option("--calibration", type=Named(), help="A file that `rooflens fit` wrote.")
-@click.option("--acceptance", type=Finite(0, 1), help=SAME["acceptance"])
+@ACCEPTANCE
 @click.option(
     "--measured-tokens-per-s",
     type=Finite(0, min_open=True),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import LINKS, SAME, Named, answer_file, format_options, json_flag, lang, out_option, sharing
+from rooflens.cli.options import LINK, SAME, Named, answer_file, counts, format_options, json_flag, lang, out_option
 from rooflens.cli.printing import colour, emit, say
 from rooflens.errors import RooflensError
 from rooflens.records import encode
@@ -48,12 +48,12 @@ def access_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="Whose roofs apply: a catalogue id, profile.json, machine.toml, measured:ID or `here` (default: rates alone).",
 )
 @format_options
-@sharing("tp", "ep")
+@counts("tp", "ep")
 @click.option(
     "--dp", type=click.IntRange(1), help=f"{SAME['dp'][:-1]}, where a target adds them up without telling them apart."
 )
-@sharing("pp", "gpus-per-node")
-@click.option("--link", type=LINKS, help=SAME["link"])
+@counts("pp", "gpus-per-node")
+@LINK
 @click.option("--interval", default="5s", show_default=True, help="Time between two scrapes.")
 @click.option("--once", is_flag=True, help="Two scrapes an interval apart, then one answer; of a recording, its end.")
 @click.option("--record", "recording", type=Named(), help="Append every page to this .jsonl file.")
