@@ -1,4 +1,7 @@
-"""Every schema that rooflens writes or reads: which record holds it, what writes it, and a command that prints one."""
+"""Every schema that rooflens writes or reads: which record holds it, what writes it, and a command that prints one.
+
+A list and nothing else: as long as there are schemas.
+"""
 
 from __future__ import annotations
 

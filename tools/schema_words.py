@@ -1,4 +1,7 @@
-"""What the names of fields mean, where the docstring of a record leaves it to the name; `Record.field` of one alone."""
+"""What the names of fields mean, where the docstring of a record leaves it to the name; `Record.field` of one alone.
+
+A dictionary and nothing else: as long as there are names.
+"""
 
 from __future__ import annotations
 
