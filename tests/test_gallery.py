@@ -27,6 +27,12 @@ def test_a_picture_is_small_and_stands_on_the_page_under_its_command(name):
     assert f"](pictures/gallery/{name}.png)" in PAGE
 
 
+@pytest.mark.parametrize("picture", sorted(gallery.PICTURES.parent.glob("page*.png")), ids=lambda path: path.stem)
+def test_a_picture_of_the_page_is_small_and_shown(picture):
+    assert picture.stat().st_size < gallery.MOST_BYTES
+    assert f"](pictures/{picture.name})" in PAGE
+
+
 @pytest.mark.slow
 def test_a_command_makes_its_picture_anew(tmp_path):
     made = gallery.make("wall", tmp_path).read_bytes()
