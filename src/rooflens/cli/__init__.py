@@ -34,7 +34,7 @@ VERBS = {
     "predict": ("predict", "How fast could a model be served, how fast will it be, and does it fit?"),
     "advise": ("advise", "Which change pays most, and where does it stop paying?"),
     "plan": ("plan", "Which machines, how many, and how shared meet a target?"),
-    "sweep": ("sweep", "What would every combination do? Grids of hundreds of millions of points, into Parquet."),
+    "sweep": ("sweep", "What would every combination do? Grids of a hundred million points, into Parquet."),
     "fit": ("fit", "Calibrate the estimates on measured points of your own."),
     "kernels": ("kernels", "What did my profiler really say? Kernels under their roofs, the run attributed."),
     "bench": ("bench", "What did my benchmark really say? Each figure against the ceiling it belongs to."),
