@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_cuda import GPU
 
+from rooflens import artefacts
 from rooflens.cli import main
 from rooflens.errors import NoPath
 from rooflens.lab.linked import behind, joined, odd, promised, with_links
@@ -35,10 +36,12 @@ from rooflens.operators.cost import Cost
 from rooflens.present.retold import retold
 from rooflens.present.roofs import links
 from rooflens.records import decode, encode, replace
+from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint
-from rooflens.roofline.exchanges import fits, link_ceilings, protocols, usual_way
+from rooflens.roofline.exchanges import fits, link_ceilings, measured_group, protocols, usual_way
 from rooflens.roofline.knee import Line, error, line, lines
-from rooflens.roofline.links import by_algorithm_s, collective_s
+from rooflens.roofline.links import by_algorithm_s, collective_s, doubts
+from rooflens.roofline.machines import overridden
 from rooflens.roofline.node import Gpu, HostLink, Link, Node, NvlinkPort
 from rooflens.roofline.profile import SCHEMA, Profile
 from rooflens.workload import Operator
@@ -163,9 +166,65 @@ def test_only_the_librarys_algorithms_are_taken_where_it_was_measured():
     machine = measure(FakeBackend(FakeMachine(**PAIR)), QUICK).machine()
     with pytest.raises(NoPath, match="latency of nvlink is not known"):
         by_algorithm_s(reduce_of(1024, 4), machine)
-    assert protocols(machine, "nvlink", "all-reduce") == {}
+    assert protocols(machine, "nvlink", "all-reduce", 4) == {}
     linked = replace(machine, ceilings=(*machine.ceilings, *link_ceilings(told(FakeLinks(), 4).points)))
     assert set(by_algorithm_s(reduce_of(1024, 4), linked)) == {"ring", "tree"}
+
+
+class Slower(FakeGroup):
+    """A group whose latency grows with its devices, as no count of steps says; four and more go another way."""
+
+    def __init__(self, backend, devices):
+        level = "nvlink" if devices == 2 else "peer"
+        super().__init__(FakeLinks(protocols=(Line(1e-6 * devices**2, 100e9),), level=level), backend, devices)
+
+
+def grouped():
+    """Collectives over 2 and 4 devices, and a machine that has them."""
+    backend = FakeBackend(FakeMachine(**GPU))
+    found = measure_collectives(functools.partial(Slower, backend), backend, 4, QUICK, Budget(backend.clock))
+    profile = measure(FakeBackend(FakeMachine(**PAIR)), QUICK)
+    return found.points, joined(profile, measure_copies(card, range(2), QUICK), found, range(4)).machine()
+
+
+def test_each_group_is_predicted_from_its_own_figures_and_another_from_the_next_larger():
+    points, machine = grouped()
+    assert machine.link == "peer"  # what carried them among the most devices, though a pair has an NVLink
+    ids = {c.id: c.devices for c in machine.ceilings}
+    assert (ids["launch/link:nvlink/all-reduce/long/2"], ids["launch/link:peer/all-reduce/long"]) == (2, 4)
+    for devices, level in ((2, "nvlink"), (4, "peer")):
+        here = machine.linked(level)
+        for p in points:
+            if (p.operation, p.devices, p.launcher) == ("all-reduce", devices, "graph"):
+                assert collective_s(reduce_of(p.bytes, devices), here) == pytest.approx(p.time_s, rel=0.1)
+    assert [measured_group(machine, "peer", "all-reduce", n) for n in (2, 3, 4, 8)] == [4, 4, 4, 4]
+    assert measured_group(machine, "pcie", "all-reduce", 2) is None
+
+
+def test_a_group_that_nobody_measured_says_from_which_it_is_worked_out():
+    machine = replace(grouped()[1], link="nvlink")
+    assert list(doubts([reduce_of(1024, 2)], machine)) == []
+    (said,) = doubts([reduce_of(1024, 8), reduce_of(2048, 8)], machine)
+    assert said.startswith("all-reduce over 8 devices was not measured: it is worked out from 2")
+    (host,) = doubts([reduce_of(1024, 2)], machine.linked("pcie"))
+    assert host == "no link between devices was measured: what pcie carries from the host stands for it"
+
+
+def test_a_file_that_does_not_say_of_how_many_devices_takes_the_most_that_were_measured():
+    shipped = artefacts.shipped("h200-sxm-141gb-x2")
+    assert all(c.devices is None for c in shipped.ceilings)
+    assert {c.devices for c in shipped.machine().find("launch", level="link:nvlink")} == {2}
+
+
+def test_a_rate_that_is_assumed_for_the_link_stands_for_that_of_each_protocol():
+    machine = artefacts.shipped("h200-sxm-141gb-x2").machine()
+    measured, slow = (protocols(m, "nvlink", "all-reduce", 2) for m in (machine, overridden(machine, ["nvlink=1GB/s"])))
+    assert {name: wait for name, (_, wait) in slow.items()} == {name: wait for name, (_, wait) in measured.items()}
+    assert {rate.value for rate, _ in slow.values()} == {1e9}
+    size = 2.0**20
+    assert collective_s(reduce_of(size, 2), overridden(machine, ["nvlink=1GB/s"])) == pytest.approx(
+        2 * measured["short"][1].value + size / 1e9  # two steps of a ring, and its bytes
+    )
 
 
 def card(number, rate=400e9):
@@ -254,6 +313,8 @@ SAID = (
     "2 GPUs: all-to-all of 1 KiB, replayed from a graph gave no answer within 30 s and was ended",
     "2 GPUs: the process of number 1 ended without a word at all-reduce of 1 KiB, called one by one",
     "collectives over 2 devices skipped: the time budget was used up",
+    "no link between devices was measured: what pcie carries from the host stands for it",
+    "all-reduce over 4 devices was not measured: it is worked out from 2, by the steps and bytes of its algorithm",
 )
 
 
@@ -462,6 +523,10 @@ def test_the_link_is_the_third_slope_of_the_picture_once_its_collectives_are_kno
     whole = joined(profile, measure_copies(lambda _: two_cards, range(2), QUICK), found, range(2))
     (slope,) = links(roofline_of(whole, []).machine)
     assert (slope.level, slope.value) == ("nvlink", pytest.approx(400e9, rel=0.01))
+    collectives = Machine("m", "m", link_ceilings(found.points), link="nvlink")
+    (slope,) = links(collectives)
+    assert slope.value == collectives.the_link().value  # what was reached, not the line fitted through it
+    assert any(c.fitted for c in collectives.find("link"))
 
 
 def test_whatever_goes_wrong_with_links_costs_nothing_that_was_measured_before(two_cards, capsys, monkeypatch):

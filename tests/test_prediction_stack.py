@@ -91,3 +91,34 @@ def test_several_devices_of_a_measured_machine_say_that_nobody_measured_their_wa
     said = "what devices wait for one another was not measured: links are counted by their bytes alone"
     assert (said in alone.notes, said in two.notes) == (False, True)
     assert two.usd_per_million_tokens is not None  # its datasheet has a price
+
+
+PAIR = "measured:h200-sxm-141gb-x2"
+
+
+def estimated(on, **how):
+    return predict("llama-3.1-70b", on, batch=64, context=1024, tp=2, **how)
+
+
+def test_what_a_person_assumes_of_a_measured_machine_moves_what_is_expected_of_it():
+    own = estimated(PAIR).tpot_s.estimate
+    for slower in ("memory=2TB/s", "bf16=100TFLOP/s", "nvlink=50GB/s", "nvlink_latency=50us"):
+        assert estimated(f"{PAIR},{slower}").tpot_s.estimate > own
+    for faster in ("memory=9TB/s", "nvlink_latency=1us"):
+        assert estimated(f"{PAIR},{faster}").tpot_s.estimate < own
+
+
+def test_the_link_that_is_asked_for_is_the_one_that_is_expected_to_carry():
+    nvlink, pcie = (estimated(PAIR, link=link) for link in ("nvlink", "pcie"))
+    assert nvlink.where_time_goes["latency"] > 0
+    assert "latency" not in pcie.where_time_goes  # nobody measured it on this link
+    assert not any("nvlink" in constant.name for constant in pcie.constants)
+    assert any("what pcie carries from the host stands for it" in note for note in pcie.notes)
+
+
+def test_more_devices_than_were_measured_are_said():
+    said = (
+        "all-reduce over 4 devices was not measured: it is worked out from 2, by the steps and bytes of its algorithm"
+    )
+    two, four = (predict("llama-3.1-70b", PAIR, tp=tp) for tp in (2, 4))
+    assert (said in two.notes, said in four.notes) == (False, True)

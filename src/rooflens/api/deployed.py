@@ -22,6 +22,7 @@ from rooflens.prediction.record import Scales
 from rooflens.prediction.served import FAMILIES, Served
 from rooflens.records import checked, decode, fields, record, replace
 from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.links import doubts
 from rooflens.roofline.machines import from_accelerator
 from rooflens.roofline.placement import conventions
 from rooflens.units import whole
@@ -160,9 +161,8 @@ def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, t
     if engine is not None and not plain:
         engine_named(engine)
     if now.machine.measured and plain:
-        found, why = _stack(on, eager=engine == "eager")
-        unknown = found and now.devices > 1 and now.machine.latency_s() is None
-        return found, (*why, *((NO_COLLECTIVES,) if unknown else ()))
+        found, why = _stack(on, now.machine, eager=engine == "eager")
+        return found, (*why, *(_doubted(now) if found and now.devices > 1 else ()))
     if engine in PLAIN:
         return None, (f"{engine}: a plain stack is priced from a machine's own measurements; name one with --on",)
     there = other(now.machine) if now.machine.measured else now.machine
@@ -176,6 +176,13 @@ def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, t
         return general, noted
     own, more = _own(general, load.calibration, now)
     return own, (*noted, *more)
+
+
+def _doubted(now: Deployment) -> Iterator[str]:
+    """What of its collectives nobody measured."""
+    if now.machine.latency_s() is None:
+        yield NO_COLLECTIVES
+    yield from doubts(now.operators("decode"), now.machine)
 
 
 def _own(general: Served, path: str, now: Deployment) -> tuple[Estimator, tuple[str, ...]]:
@@ -199,15 +206,15 @@ def formats(precision: Precision, there: Machine) -> str:
     return conventions(there, precision, "causal")["precision"]
 
 
-def _stack(on: str, *, eager: bool) -> tuple[Estimator | None, tuple[str, ...]]:
-    """The figures of a measured profile."""
+def _stack(on: str, there: Machine, *, eager: bool) -> tuple[Estimator | None, tuple[str, ...]]:
+    """The figures of a measured profile, and what a person assumes instead."""
     profile = artefacts.profile_named(on.partition(",")[0].strip()) if on else None
     if profile is None:
         return None, ()
     try:
         from rooflens.prediction.stack import stack
 
-        return stack(profile, eager=eager), ()
+        return stack(profile, eager=eager).assuming(f"{name}={text}" for name, text in there.assumed.items()), ()
     except RooflensError as reason:
         return None, (str(reason),)
 

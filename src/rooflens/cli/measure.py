@@ -83,7 +83,7 @@ def _written(file: Path, profile: Profile, lang: str) -> Path:
 
 
 def _shown(profile: Profile, lang: str) -> str:
-    shown = [c for c in profile.ceilings if "/" not in (c.access or "")]  # protocols stand in the table of links
+    shown = [c for c in profile.ceilings if not c.fitted]  # protocols stand in the table of links
     rows = [[c.id, _value(c), _spread(c), str(len(c.samples)), _trust(c, lang)] for c in shown]
     lines = [profile.device.title, headed("measure", ["ceiling", "value", "spread", "samples", "trusted"], rows, lang)]
     lines += [*_beside(profile, lang), *_links(profile, lang)]

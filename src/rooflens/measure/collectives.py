@@ -16,7 +16,7 @@ from rooflens.measure.judge import own_faults, wrong_result
 from rooflens.measure.loop import Rule, repeat
 from rooflens.measure.options import Options, Progress, silent
 from rooflens.records import record
-from rooflens.roofline.collective import OPERATIONS, CollectivePoint, Launcher, Operation
+from rooflens.roofline.collective import OPERATIONS, CollectivePoint, Launcher, Operation, called
 from rooflens.roofline.profile import Gate
 from rooflens.units import show_binary
 
@@ -222,5 +222,4 @@ class _Timed:
 
 def said(operation: Operation, size_bytes: float, launcher: Launcher) -> str:
     """What a group was told, in words."""
-    how = "replayed from a graph" if launcher == "graph" else "called one by one"
-    return f"{operation} of {show_binary(size_bytes)}, {how}"
+    return f"{operation} of {show_binary(size_bytes)}, {called(launcher)}"

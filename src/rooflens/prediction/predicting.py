@@ -13,6 +13,7 @@ from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.prediction.where import where
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
+from rooflens.roofline.exchanges import protocols
 from rooflens.roofline.place import mbu, mfu
 from rooflens.roofline.placement import conventions
 from rooflens.roofline.price import StepPrice, price_step
@@ -199,11 +200,11 @@ def _constants(deployment: Deployment, estimator: Estimator | None) -> Iterator[
 def _launches(deployment: Deployment) -> Iterator[Ceiling]:
     """What launches cost, and what this step's collectives wait and reach: those of others say nothing here."""
     machine = deployment.machine
-    talks = {operator.collective.name for operator in deployment.operators("decode") if operator.collective}
-    for ceiling in (*machine.find("launch"), *machine.find("link")):
-        operation, protocol, _ = (ceiling.access or "").partition("/")
-        if (protocol and operation in talks) or (ceiling.kind == "launch" and ceiling.access is None):
-            yield ceiling
+    yield from (c for c in machine.find("launch") if c.access is None)
+    talks = [operator.collective for operator in deployment.operators("decode") if operator.collective]
+    for name, devices in dict.fromkeys((talk.name, talk.group.inside) for talk in talks):
+        for rate, wait in protocols(machine, machine.link, name, devices).values():
+            yield from (wait, *([rate] if rate.access else []))
 
 
 def _notes(

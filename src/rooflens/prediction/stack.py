@@ -8,7 +8,7 @@ kernel is a clock of its own beside the device's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rooflens.arrays import Number, is_array, larger, maximum
 from rooflens.catalogue.calibrations import StackConstants
@@ -22,6 +22,7 @@ from rooflens.prediction.record import Constant
 from rooflens.records import field, record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.links import collective_s
+from rooflens.roofline.machines import overridden
 from rooflens.roofline.price import Priced, price
 from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
 from rooflens.samples import median
@@ -72,11 +73,12 @@ class Stack:
 
     def expect(self, deployment: Deployment, phase: Phase) -> Expected:
         """The time of one step: kernels at measured rates, their fixed costs, and the small kernels between them."""
-        there = replace(deployment, machine=self.machine)
+        here = self._linked(deployment.machine.link)
+        there = replace(deployment, machine=here)
         operators = there.operators(phase)
         parts: dict[str, Number] = dict.fromkeys(("work", "fixed", "small", "launches", "latency"), 0.0)
         for operator in operators:
-            for name, seconds in self._kernel(operator, there.precision):
+            for name, seconds in self._kernel(operator, there.precision, here):
                 parts[name] = parts[name] + operator.count * seconds
         device_s = parts["work"] + parts["fixed"] + parts["small"] + parts["latency"]
         host_s = parts["launches"] * self.host_s
@@ -93,22 +95,31 @@ class Stack:
         kept = {name: value for name, value in added.items() if is_array(value) or value}
         return Expected(larger(time_s, floor_s), low, high, kept)
 
-    def _kernel(self, operator: Operator, precision: Precision) -> Iterator[tuple[str, Number]]:
+    def assuming(self, assignments: Iterable[str]) -> Stack:
+        """The same kernels where a person puts these figures in the place of the machine's own, as NAME=VALUE."""
+        machine = overridden(self.machine, assignments)
+        return replace(self, machine=machine, host_s=machine.launch_s("host") if self.host_s else 0.0)
+
+    def _linked(self, link: str | None) -> Machine:
+        """Its machine with collectives on this link."""
+        return self.machine if link == self.machine.link else replace(self.machine, link=link)
+
+    def _kernel(self, operator: Operator, precision: Precision, here: Machine) -> Iterator[tuple[str, Number]]:
         """Seconds of one kernel by their reason, and how many launches it is."""
-        main = price(operator, self.machine)
+        main = price(operator, here)
         attends = any(row.part == "attend" for row in operator.rows)
         work_s = _work_s(main, self.attention_share if attends else 1.0)
         yield "work", work_s
         if operator.collective is None:
             yield "fixed", self.attention_s if attends else self.product_s
         else:
-            yield "latency", larger(0.0, _together_s(operator, self.machine) - work_s)
+            yield "latency", larger(0.0, _together_s(operator, here) - work_s)
         launches = 1.0 + (CACHE_WRITES if attends else 0.0)
         yield "small", CACHE_WRITES * self.small_s if attends else 0.0
         for row in operator.rows:
             count = self._small_kernels(row)
             launches += count
-            yield "small", count * (self.small_s + _moved_s(row, operator, precision, self.machine))
+            yield "small", count * (self.small_s + _moved_s(row, operator, precision, here))
         yield "launches", launches
 
     def _small_kernels(self, row: Row) -> float:

@@ -93,7 +93,7 @@ def links(machine: Machine, index: int = 0) -> list[Slope]:
     """The trusted link slopes: FLOP per byte on the link, one direction."""
     best: dict[str, Ceiling] = {}
     for c in machine.find("link"):
-        if c.value > 0:
+        if c.value > 0 and not c.fitted:
             best.setdefault(c.level or "link", c)
     return [
         Slope(index, c.value, level, style(c), f"{level} {show(c.value, 'B/s', 3)}", 0) for level, c in best.items()

@@ -26,6 +26,7 @@ class Ceiling:
              copy ("0-1"), a collective's bus rate ("all-reduce"), or that of one protocol of it ("all-reduce/short").
     launch:  `level` "device" (fixed cost a kernel), "host" (cost a launch, a clock of its own) or "link:nvlink" (what
              a step of a collective waits on that link beside its bytes).
+    devices: how many were measured together, for a protocol of a collective; None where it is of one, or not said.
     0 means that the path does not exist; a ceiling that is not known is not in the list.
     best: the best of `samples` (both in `unit`) where it was measured; `value` is then their median.
     """
@@ -50,6 +51,7 @@ class Ceiling:
     best: float | None = None
     source: str | None = None
     note: str | None = None
+    devices: int | None = None
 
     def __post_init__(self) -> None:
         if not self.unit:
@@ -59,6 +61,11 @@ class Ceiling:
     def floor_value(self) -> float:
         """What a floor may count on: the best sample, or the value where none was kept."""
         return self.value if self.best is None else self.best
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it is one protocol's of a collective: fitted over its sizes, and no roof."""
+        return "/" in (self.access or "")
 
 
 @record
@@ -127,8 +134,7 @@ class Machine:
         """The link roof in one direction, the machine's own scale-up link unless one is named. Raises NoPath."""
         wanted = level or self.link
         found = self.find("link", level=wanted) if wanted else []
-        rates = [c for c in found if "/" not in (c.access or "")]  # a protocol's rate is fitted, and no roof
-        return self._only(rates, f"{wanted or 'scale-up'} link", None)
+        return self._only([c for c in found if not c.fitted], f"{wanted or 'scale-up'} link", None)
 
     def using(self, level: str) -> Machine:
         """The same machine, saying so where the rate of this link is assumed. Raises NoPath when it has none."""

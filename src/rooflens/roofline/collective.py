@@ -26,6 +26,11 @@ def both_ways(name: str) -> bool:
     return found is not None and found[2] == "+"
 
 
+def called(launcher: Launcher) -> str:
+    """How a collective is started, in words."""
+    return "replayed from a graph" if launcher == "graph" else "called one by one"
+
+
 @record
 class CopyPoint:
     """One copy of `bytes` from one device to another: time_s is the median of samples_s.

@@ -3,8 +3,9 @@
 Of each operation, over the most devices that were measured together and replayed from a graph where that was possible:
 `link/LEVEL/OPERATION` is the bus rate of its largest size, what long messages sustain. Its protocols, one for short
 messages and one for long, are two pairs of ceilings, `link/LEVEL/OPERATION/short` with its rate and
-`launch/link:LEVEL/OPERATION/short` with what one step waits, `.../long` the same: predictions take these. Short
-messages go by the library's algorithm of the fewest steps, long ones by that of the fewest bytes.
+`launch/link:LEVEL/OPERATION/short` with what one step waits, `.../long` the same: predictions take these. Those of
+fewer devices have their count behind (`.../short/2`). Short messages go by the library's algorithm of the fewest steps,
+long ones by that of the fewest bytes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rooflens.operators.collectives import Group, Way, ways
-from rooflens.records import quantity, record
+from rooflens.records import quantity, record, replace
 from rooflens.roofline.ceilings import Ceiling, Machine
-from rooflens.roofline.collective import OPERATIONS, CollectivePoint, CopyPoint, Launcher, Operation, both_ways
+from rooflens.roofline.collective import (
+    OPERATIONS,
+    CollectivePoint,
+    CopyPoint,
+    Launcher,
+    Operation,
+    both_ways,
+    called,
+)
 from rooflens.roofline.knee import Line, error, lines
 from rooflens.samples import median
 
@@ -78,14 +87,15 @@ def fits(points: Iterable[CollectivePoint]) -> tuple[Fit, ...]:
 
 
 def link_ceilings(points: Sequence[CollectivePoint]) -> tuple[Ceiling, ...]:
-    """What the collectives of a machine sustain, and the rate and latency of their protocols."""
+    """What the collectives of a machine sustain, and the rate and latency of their protocols, most devices first."""
     found: list[Ceiling] = []
-    every = fits(points)
-    for operation in OPERATIONS:
-        mine = [one for one in every if one.operation == operation]
-        if mine:
-            chosen = max(mine, key=lambda one: (one.devices, one.launcher == "graph"))
-            found += _ceilings(chosen, [p for p in points if _of(p, chosen)])
+    groups: dict[Operation, dict[int, Fit]] = {name: {} for name in OPERATIONS}
+    for one in sorted(fits(points), key=lambda one: (-one.devices, one.launcher != "graph")):
+        groups[one.operation].setdefault(one.devices, one)
+    for mine in groups.values():
+        for place, one in enumerate(mine.values()):
+            some = [p for p in points if _of(p, one)]
+            found += [*([] if place else [_sustained(one, some)]), *_protocols(one, some, of_all=not place)]
     return tuple(found)
 
 
@@ -107,16 +117,41 @@ def _copied(p: CopyPoint) -> Ceiling:
     )  # fmt: skip
 
 
-def protocols(machine: Machine, level: str | None, operation: str) -> dict[str, Line]:
-    """What this operation was measured to cost on this link: rate, and what one step waits, by protocol."""
-    found: dict[str, Line] = {}
-    for protocol in PROTOCOLS if level else ():
+def protocols(machine: Machine, level: str | None, operation: str, devices: int) -> dict[str, tuple[Ceiling, Ceiling]]:
+    """What this operation was measured to cost on this link, by protocol: its rate, and what one step waits.
+
+    Of as many devices, else of the next larger group that was measured, else of the largest. A rate that a person
+    assumes for the link stands for that of every protocol.
+    """
+    found: dict[str, tuple[Ceiling, Ceiling]] = {}
+    group = measured_group(machine, level, operation, devices)
+    for protocol in PROTOCOLS:
         access = f"{operation}/{protocol}"
-        rates = machine.find("link", level=level, access=access)
-        waits = machine.find("launch", level=f"link:{level}", access=access)
-        if rates and waits:
-            found[protocol] = Line(waits[0].value, rates[0].value)
+        waits = [c for c in machine.find("launch", level=f"link:{level}", access=access) if c.devices == group]
+        rates = [c for c in machine.find("link", level=level, access=access) if c.devices == group]
+        if waits:
+            found[protocol] = (rates[0] if rates else machine.the_link(level), waits[0])
     return found
+
+
+def measured_group(machine: Machine, level: str | None, operation: str, devices: int) -> int | None:
+    """Of how many devices `protocols` are; None where nobody measured them, or nobody said of how many."""
+    waits = machine.find("launch", level=f"link:{level}")
+    sizes = {c.devices for c in waits if c.devices and (c.access or "").partition("/")[0] == operation}
+    return min((n for n in sizes if n >= devices), default=max(sizes, default=None))
+
+
+def with_groups(ceilings: Iterable[Ceiling], points: Iterable[CollectivePoint]) -> tuple[Ceiling, ...]:
+    """The ceilings, those of protocols with their devices: files from before that was written have only the most."""
+    most: dict[str, int] = {}
+    for p in points:
+        most[p.operation] = max(p.devices, most.get(p.operation, 0))
+
+    def said(c: Ceiling) -> Ceiling:
+        operation = (c.access or "").partition("/")[0]
+        return replace(c, devices=most.get(operation)) if c.fitted and c.devices is None else c
+
+    return tuple(said(c) for c in ceilings)
 
 
 def _of(point: CollectivePoint, one: Fit) -> bool:
@@ -125,25 +160,37 @@ def _of(point: CollectivePoint, one: Fit) -> bool:
     )  # fmt: skip
 
 
-def _ceilings(one: Fit, points: Sequence[CollectivePoint]) -> Iterator[Ceiling]:
+def _sustained(one: Fit, points: Sequence[CollectivePoint]) -> Ceiling:
     largest = max(points, key=lambda p: p.bytes)
-    level, how = largest.level or "peer", "replayed from a graph" if one.launcher == "graph" else "called one by one"
-    where = f"{one.operation} over {one.devices} devices, {how}"
-    yield Ceiling(
+    level = largest.level or "peer"
+    return Ceiling(
         f"link/{level}/{one.operation}", "link", largest.bus_bytes_per_s, "measured", level=level, access=one.operation,
         working_set_bytes=largest.bytes, samples=tuple(largest.wire_bytes / s for s in largest.samples_s),
-        source=largest.library, note=f"bus rate of {where}",
+        source=largest.library, note=f"bus rate of {_where(one)}",
     )  # fmt: skip
-    every = ways(one.operation, Group(one.devices))
+
+
+def _protocols(one: Fit, points: Sequence[CollectivePoint], *, of_all: bool) -> Iterator[Ceiling]:
+    """of_all: whether these are the most devices, whose names need no count."""
+    first = points[0]
+    level, every = first.level or "peer", ways(one.operation, Group(one.devices))
     for protocol, line in zip(PROTOCOLS[-len(one.lines) :], one.lines, strict=True):
         way = usual_way(one.operation, every, protocol) or every[0]
-        rate = line.bytes_per_s * way.link_bytes * largest.bytes / largest.wire_bytes
-        access, note = f"{one.operation}/{protocol}", f"{way.algorithm}; fitted over {len(points)} sizes of {where}"
+        access, note = (
+            f"{one.operation}/{protocol}",
+            f"{way.algorithm}; fitted over {len(points)} sizes of {_where(one)}",
+        )
+        id = access if of_all else f"{access}/{one.devices}"
+        rate = line.bytes_per_s * way.link_bytes * first.bytes / first.wire_bytes
         yield Ceiling(
-            f"link/{level}/{access}", "link", rate, "measured", level=level, access=access, source=largest.library,
-            note=note,
+            f"link/{level}/{id}", "link", rate, "measured", level=level, access=access, source=first.library,
+            note=note, devices=one.devices,
         )  # fmt: skip
         yield Ceiling(
-            f"launch/link:{level}/{access}", "launch", max(line.latency_s, LEAST_S) / way.link_steps, "measured",
-            level=f"link:{level}", access=access, source=largest.library, note=note,
+            f"launch/link:{level}/{id}", "launch", max(line.latency_s, LEAST_S) / way.link_steps, "measured",
+            level=f"link:{level}", access=access, source=first.library, note=note, devices=one.devices,
         )  # fmt: skip
+
+
+def _where(one: Fit) -> str:
+    return f"{one.operation} over {one.devices} devices, {called(one.launcher)}"

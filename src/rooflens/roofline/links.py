@@ -7,16 +7,18 @@ taken, by the protocol of it (for short messages, for long ones) that is faster.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rooflens.arrays import Number, maximum, minimum
 from rooflens.errors import NoPath
 from rooflens.operators.collectives import Way
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.exchanges import protocols, usual_way
+from rooflens.roofline.exchanges import measured_group, protocols, usual_way
 from rooflens.roofline.knee import Line
 from rooflens.roofline.price import NETWORK, StepPrice
 from rooflens.workload import Operator
+
+PCIE = "pcie"  # measured, it is between host and device; between devices it is "peer"
 
 
 def by_algorithm_s(operator: Operator, machine: Machine) -> dict[str, Number]:
@@ -30,8 +32,11 @@ def by_algorithm_s(operator: Operator, machine: Machine) -> dict[str, Number]:
     least = talk.least
     counted = (operator.cost.link_bytes, least.link_bytes), (operator.cost.network_bytes, least.network_bytes)
     message_bytes = next(sent / each for sent, each in counted if each)
-    measured = protocols(machine, machine.link, talk.name)
-    found = [(usual_way(talk.name, talk.ways, protocol), line) for protocol, line in measured.items()]
+    measured = protocols(machine, machine.link, talk.name, talk.group.inside)
+    found = [
+        (usual_way(talk.name, talk.ways, protocol), Line(wait.floor_value, rate.floor_value))
+        for protocol, (rate, wait) in measured.items()
+    ]
     if all(way is None for way, _ in found):
         return {way.algorithm: _way_s(way, message_bytes, machine, None) for way in talk.ways}
     by_name: dict[str, Number] = {}
@@ -76,7 +81,27 @@ def said(operators: Iterable[Operator], machine: Machine, gpus_per_node: int | N
     where = f"{machine.link} inside a node of {gpus_per_node}, {NETWORK} between nodes" if gpus_per_node else None
     known = all(machine.latency_s(level) is not None for level in steps)
     waits = "beside the floor, by the cheapest algorithm" if known else "not known, so left out"
-    return f"{where or f'all on {machine.link}'}; the floor counts the fewest bytes; latency: {waits}"
+    said = f"{where or f'all on {machine.link}'}; the floor counts the fewest bytes; latency: {waits}"
+    return "; ".join([said, *doubts(operators, machine)])
+
+
+def doubts(operators: Iterable[Operator], machine: Machine) -> Iterator[str]:
+    """What was measured is not what is asked of it: another link, or other devices."""
+    talks = [operator.collective for operator in operators if operator.collective]
+    if any(way.link_steps for talk in talks for way in talk.ways) and _of_the_host(machine):
+        yield f"no link between devices was measured: what {machine.link} carries from the host stands for it"
+    for name, count in dict.fromkeys((talk.name, talk.group.inside) for talk in talks):
+        group = measured_group(machine, machine.link, name, count)
+        if count > 1 and group not in (None, count):
+            yield (
+                f"{name} over {count} devices was not measured: "
+                f"it is worked out from {group}, by the steps and bytes of its algorithm"
+            )
+
+
+def _of_the_host(machine: Machine) -> bool:
+    """Whether its link was measured between host and device alone."""
+    return any(c.origin == "measured" for c in machine.find("link", level=PCIE)) and machine.link == PCIE
 
 
 def _levels(way: Way, machine: Machine) -> list[str | None]:

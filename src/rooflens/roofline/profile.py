@@ -14,13 +14,14 @@ from rooflens.records import field, html, record, replace
 from rooflens.roofline.across import Across
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.collective import CollectivePoint, CopyPoint
+from rooflens.roofline.exchanges import with_groups
 from rooflens.roofline.node import Node
 
 SCHEMA = "rooflens/profile/1"
 SHORTEST_S, LONGEST_S = 1e-12, 1e9  # a measured time outside of these is a damaged file
 LARGEST_SIZE, LARGEST_RATE = 1 << 40, 1e30
 RANDOM = "products and attention were measured with random data"
-LINKS = ("nvlink", "peer", "pcie", "loopback")  # which of them collectives take, the first that there is
+LINKS = ("nvlink", "peer", "pcie", "loopback")  # which of them collectives take where none were measured, the first
 METHOD = 1  # raise it when the way of measuring changes so that figures no longer compare
 
 
@@ -213,7 +214,7 @@ class Profile:
         doubtful: take in what was refused only because others ran meanwhile, with that reason as its note. Such a
         rate is too low rather than wrong: whoever asks for it must say so.
         """
-        kept = tuple(c for c in self.ceilings if c.trusted and c.origin == "measured")
+        kept = with_groups((c for c in self.ceilings if c.trusted and c.origin == "measured"), self.collectives)
         if doubtful:
             kept += tuple(replace(c, trusted=True, note=f"doubtful: {c.why_not}") for c in self._disturbed())
         return Machine(
@@ -226,7 +227,7 @@ class Profile:
             notes=(RANDOM, *self.notes),
             compute_capability=self.device.compute_capability,
             power_w=self.device.power_limit_w,
-            link=next((level for level in LINKS if any(c.level == level for c in kept)), None),
+            link=_link(kept),
         )
 
     def ceiling(self, id: str) -> Ceiling | None:
@@ -249,6 +250,14 @@ def check_rates(ceilings: Iterable[Ceiling]) -> None:
     for c in ceilings:
         if c.value and not SHORTEST_S <= c.value <= LARGEST_RATE:
             raise ValueError(f"the ceiling {c.id} is {c.value:g} {c.unit}; no machine has that")
+
+
+def _link(kept: Iterable[Ceiling]) -> str | None:
+    """The link that collectives took among the most devices, or the nearest one that there is."""
+    links = [c for c in kept if c.kind == "link"]
+    widest = max((c.devices or 0 for c in links), default=0)
+    took = {c.level for c in links if (c.devices or 0) == widest}
+    return next((level for level in LINKS if level in took), None)
 
 
 def _sizes(found: Mapping[str, int]) -> None:

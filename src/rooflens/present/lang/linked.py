@@ -18,6 +18,8 @@ EN: dict[str, str] = {
     "retold.links.hung_graph": "{count} {what}: {operation} of {size}, replayed from a graph gave no answer within {time} s and was ended",
     "retold.links.left": "its larger sizes are left out",
     "retold.links.gone": "{count} {what}: the process of number {rank} ended without a word at {where}",
+    "retold.links.host": "no link between devices was measured: what {link} carries from the host stands for it",
+    "retold.links.beyond": "{operation} over {count} devices was not measured: it is worked out from {group}, by the steps and bytes of its algorithm",
 }
 
 ES: dict[str, str] = {
@@ -36,6 +38,8 @@ ES: dict[str, str] = {
     "retold.links.hung_graph": "{count} {what}: {operation} de {size}, repetida desde un grafo, no respondió en {time} s y se terminó",
     "retold.links.left": "sus tamaños mayores quedan fuera",
     "retold.links.gone": "{count} {what}: el proceso número {rank} terminó sin decir nada en {where}",
+    "retold.links.host": "no se midió ningún enlace entre dispositivos: en su lugar cuenta lo que {link} lleva desde el host",
+    "retold.links.beyond": "{operation} entre {count} dispositivos no se midió: se deduce de {group}, por los pasos y los bytes de su algoritmo",
 }
 
 VI: dict[str, str] = {
@@ -54,4 +58,6 @@ VI: dict[str, str] = {
     "retold.links.hung_graph": "{count} {what}: {operation} cỡ {size}, phát lại từ graph, không trả lời trong {time} s và đã bị kết thúc",
     "retold.links.left": "các cỡ lớn hơn của nó bị bỏ qua",
     "retold.links.gone": "{count} {what}: tiến trình số {rank} kết thúc không nói gì ở {where}",
+    "retold.links.host": "chưa đo liên kết nào giữa các thiết bị: thay vào đó là những gì {link} chở từ host",
+    "retold.links.beyond": "chưa đo {operation} giữa {count} thiết bị: được suy ra từ {group}, theo số bước và số byte của thuật toán",
 }
