@@ -244,6 +244,38 @@ def test_every_pair_is_copied_in_both_directions_and_at_once_by_size():
     assert {p.bytes for p in found.points} == set(map(float, copy_sizes(QUICK)))
 
 
+def test_copies_keep_to_their_time_and_say_what_is_missing():
+    whole, part = (measure_copies(card, range(3), QUICK, budget_s) for budget_s in (None, 0.5))
+    assert whole.skipped == ()
+    assert part.skipped == ("copies of some pairs skipped: the time budget was used up",)
+    assert 0 < len(part.points) < len(whole.points)
+    assert part.took_s < 0.5 + whole.took_s / len(whole.points) * 3  # no longer than the copy that was under way
+    assert all(p.trusted for p in part.points)
+
+
+def test_a_backend_without_copies_says_so():
+    class Bare(FakeBackend):
+        name = "torch"
+
+        def peers(self):
+            return ()
+
+    found = measure_copies(lambda _: Bare(FakeMachine(**GPU)), range(2), QUICK)
+    assert found.skipped == ("copies between devices skipped: not measured through torch",)
+
+
+def test_a_pair_whose_driver_fails_costs_no_other_pair():
+    def broken(number):
+        made = card(number)
+        whole = made.peer
+        made.peer = lambda other, way, size: whole(other, way, size) if (number, other) != (0, 2) else 1 / 0
+        return made
+
+    found = measure_copies(broken, range(3), QUICK)
+    assert {p.pair for p in found.points} == {"0-1", "1-0", "0+1", "1-2", "2-1", "1+2"}
+    assert found.skipped[0] == "copies 0-2 skipped: ZeroDivisionError: division by zero"
+
+
 def test_the_whole_profile_survives_its_file_and_says_what_the_links_promise():
     node = Node(
         tuple(Gpu(i, "H200", ports=tuple(NvlinkPort(k, 26.5e9) for k in range(18))) for i in range(2)),
@@ -313,6 +345,9 @@ SAID = (
     "2 GPUs: all-to-all of 1 KiB, replayed from a graph gave no answer within 30 s and was ended",
     "2 GPUs: the process of number 1 ended without a word at all-reduce of 1 KiB, called one by one",
     "collectives over 2 devices skipped: the time budget was used up",
+    "copies of some pairs skipped: the time budget was used up",
+    "copies between devices skipped: not measured through torch",
+    "links skipped: those of a made-up node are not measured",
     "no link between devices was measured: what pcie carries from the host stands for it",
     "all-reduce over 4 devices was not measured: it is worked out from 2, by the steps and bytes of its algorithm",
 )
@@ -537,5 +572,13 @@ def test_whatever_goes_wrong_with_links_costs_nothing_that_was_measured_before(t
     code, out, _ = asked(capsys, *MEASURE, "--json")
     profile = json.loads(out)
     assert code == 0
-    assert "links skipped: OSError: the driver is gone" in profile["skipped"]
+    assert "collectives skipped: OSError: the driver is gone" in profile["skipped"]
+    assert {p["pair"] for p in profile["copies"]} == {"0-1", "1-0", "0+1"}
     assert any(c["id"] == "memory/main/read" for c in profile["ceilings"])
+
+
+def test_a_made_up_node_has_no_links_that_could_be_measured_and_says_so(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("ROOFLENS_LOCKS", str(tmp_path))
+    code, out, _ = asked(capsys, "measure", "--links", "--device", "fake:a", "--json")
+    assert code == 0
+    assert "links skipped: those of a made-up node are not measured" in json.loads(out)["skipped"]

@@ -69,3 +69,9 @@ def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
     by_fold = {k.casefold(): k for k in known}
     return [by_fold[m] for m in difflib.get_close_matches(name.casefold(), by_fold, n=most, cutoff=0.6)]
+
+
+def told(error: BaseException) -> str:
+    """Somebody else's error in a sentence: its kind, and the first line of what it says."""
+    lines = str(error).strip().splitlines() or ["no reason given"]
+    return f"{type(error).__name__}: {lines[0][:300]}"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from rooflens.errors import told
 from rooflens.measure.backend import Backend
 from rooflens.measure.crew import Crew, Make
 from rooflens.records import replace
@@ -24,8 +25,7 @@ def linked(profile: Profile, options: Any, progress: Callable[[str, float], None
         count, make, member, what = _devices(profile)
         return with_links(profile, make, lambda n: Crew(member, n, what), range(count), mine, progress)
     except Exception as error:  # noqa: BLE001  (whatever a driver raises here must not cost what was measured before)
-        said = (str(error).strip().splitlines() or ["no reason given"])[0]
-        return replace(profile, skipped=(*profile.skipped, f"links skipped: {type(error).__name__}: {said}"))
+        return replace(profile, skipped=(*profile.skipped, f"links skipped: {told(error)}"))
 
 
 def _devices(profile: Profile) -> tuple[int, Callable[[int], Backend], Make, str]:

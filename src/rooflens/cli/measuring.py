@@ -107,7 +107,9 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
         from rooflens.fleet.measuring.fakes import made_up
 
         how = {"everything": measuring["all_devices"], "quick": not measuring["full"]}
-        return made_up(fake, measuring["seed"], progress, **how)
+        profile = made_up(fake, measuring["seed"], progress, **how)
+        more = ("links skipped: those of a made-up node are not measured",) if measuring["links"] else ()
+        return replace(profile, skipped=(*profile.skipped, *more))
     measured, links = _everywhere if measuring["all_devices"] else _one, measuring["links"]
     budget_s, part = measuring["budget_s"], 1 - LINKS_PART if links else 1.0
     first = {**measuring, "budget_s": budget_s and part * budget_s}

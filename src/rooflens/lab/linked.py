@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from rooflens.errors import told
 from rooflens.health.routes import route
 from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
@@ -26,6 +27,7 @@ from rooflens.units import percent, show
 COPIES_PART = 0.3  # of the time that links take
 PROMISED = "promised"
 LARGEST_LOOPBACK = 1 << 26
+LEAST_S = 1e-3  # a budget that is used up says so at the first size
 
 
 def with_links(
@@ -43,22 +45,37 @@ def with_links(
     if len(numbers) < 2:
         said = f"links between devices skipped: there is {len(numbers)} device here, and two or more are joined"
         return replace(profile, skipped=(*profile.skipped, said))
-    on_gpus = profile.device.kind == "gpu"
-    progress("copies between devices", 0.0)
-    copies = measure_copies(make, numbers, options) if on_gpus else Copies()
-    backend = make(numbers[0])
+    copies = Copies()
+    if profile.device.kind == "gpu":
+        part_s = options.budget_s and COPIES_PART * options.budget_s
+        copies = measure_copies(make, numbers, options, part_s, lambda n, f: progress(n, COPIES_PART * f))
+    rest = replace(options, budget_s=options.budget_s and max(LEAST_S, options.budget_s - copies.took_s))
+    found, took_s = _collectives(
+        profile,
+        make(numbers[0]),
+        start,
+        len(numbers),
+        rest,
+        lambda n, f: progress(n, COPIES_PART + (1 - COPIES_PART) * f),
+    )
+    return joined(profile, copies, found, numbers, copies.took_s + took_s)
+
+
+def _collectives(
+    profile: Profile, backend: Backend, start: Start, count: int, options: Options, progress: Progress
+) -> tuple[Collectives, float]:
+    """Those over so many devices, and the seconds they took; copies stay, whatever goes wrong with them."""
+    largest = LARGEST if profile.device.kind == "gpu" else LARGEST_LOOPBACK
     began_s = backend.clock()
     try:
         budget = Budget(backend.clock, options.budget_s)
-        largest = LARGEST if on_gpus else LARGEST_LOOPBACK
-        found = measure_collectives(
-            start, backend, len(numbers), options, budget,
-            lambda n, f: progress(n, COPIES_PART + (1 - COPIES_PART) * f), largest=largest,
-        )  # fmt: skip
-        took_s = backend.clock() - began_s
+        found = measure_collectives(start, backend, count, options, budget, progress, largest=largest)
+    except Exception as error:  # noqa: BLE001  (whatever a driver raises here must not cost the copies)
+        found = Collectives(skipped=(f"collectives skipped: {told(error)}",))
     finally:
+        took_s = backend.clock() - began_s
         backend.close()
-    return joined(profile, copies, found, numbers, took_s)
+    return found, took_s
 
 
 def joined(

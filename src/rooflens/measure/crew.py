@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from rooflens.errors import RooflensError
+from rooflens.errors import RooflensError, told
 from rooflens.measure.backend import Cannot
 from rooflens.measure.collectives import Hung, Joined, said
 from rooflens.roofline.collective import Launcher, Operation
@@ -164,5 +164,4 @@ def _work(make: Make, rank: int, devices: int, end: Connection) -> None:
         except RooflensError as error:
             end.send(("cannot", str(error)))
         except Exception as error:  # noqa: BLE001  (each library raises its own; the other process must hear of it)
-            first = (str(error).splitlines() or ["no reason given"])[0]
-            end.send(("lost", f"device {rank} of {devices}: {type(error).__name__}: {first[:300]}"))
+            end.send(("lost", f"device {rank} of {devices}: {told(error)}"))

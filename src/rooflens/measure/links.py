@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rooflens.errors import told
 from rooflens.measure.backend import Backend, Cannot, Kernel
 from rooflens.measure.budget import Budget
 from rooflens.measure.judge import byte_rate, own_faults, wrong_result
 from rooflens.measure.loop import Rule, repeat
-from rooflens.measure.options import Options
+from rooflens.measure.options import Options, Progress, silent
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.collective import CopyPoint
@@ -19,6 +20,7 @@ PEER_BYTES = 2**30  # copies under 256 MiB between devices read low
 SMALLEST_COPY = 4096
 MOST_COPIES = 200  # of one size
 LEVEL = "pcie"
+OVER = "copies of some pairs skipped: the time budget was used up"
 
 
 @record
@@ -90,6 +92,7 @@ class Copies:
     gates: tuple[Gate, ...] = ()
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    took_s: float = 0.0
 
 
 def copy_sizes(options: Options, largest: int = PEER_BYTES) -> tuple[int, ...]:
@@ -98,37 +101,55 @@ def copy_sizes(options: Options, largest: int = PEER_BYTES) -> tuple[int, ...]:
     return (*(size for size in every if size < largest), largest)
 
 
-def measure_copies(make: Callable[[int], Backend], numbers: Sequence[int], options: Options) -> Copies:
+def measure_copies(
+    make: Callable[[int], Backend],
+    numbers: Sequence[int],
+    options: Options,
+    budget_s: float | None = None,
+    progress: Progress = silent,
+) -> Copies:
     """Between every two devices, in each direction and in both at once, by size; one pair at a time.
 
-    make: a backend from its number.
+    make: a backend from its number. budget_s: seconds for all of them.
     """
-    found = Copies()
+    found, done, pairs = Copies(), 0, len(numbers) * (len(numbers) - 1) / 2
     for number in numbers:
         backend = make(number)
+        budget = Budget(backend.clock, None if budget_s is None else budget_s - found.took_s)
         try:
             for pair in backend.peers():
-                for way in PEER_WAYS if pair[0] < pair[1] else ():
-                    found = _more(found, backend, pair, way, options)
+                if pair[0] < pair[1]:
+                    progress(f"copies between {pair[0]} and {pair[1]}", min(1.0, done / pairs))
+                    done += 1
+                    for way in PEER_WAYS:
+                        found = _more(found, backend, pair, way, options, budget)
+            found = replace(found, took_s=found.took_s + budget.spent())
         finally:
             backend.close()
-    return found
+    if done:
+        return found
+    return replace(found, skipped=(f"copies between devices skipped: not measured through {backend.name}",))
 
 
-def _more(found: Copies, backend: Backend, pair: tuple[int, int], way: Way, options: Options) -> Copies:
+def _more(found: Copies, backend: Backend, pair: tuple[int, int], way: Way, options: Options, budget: Budget) -> Copies:
     """With one way of one pair by size."""
     name, points, gates = peer_name(pair, way), [*found.points], [*found.gates]
     notes, skipped = found.notes, found.skipped
     try:
         for size in copy_sizes(options):
+            if budget.over():
+                skipped = tuple(dict.fromkeys((*skipped, OVER)))
+                break
             kernel = backend.peer(pair[1], way.name, size)
             point, gate = _copy(backend, kernel, name, size, options.cache_s / 4)
             points.append(point)
             gates.append(gate)
             notes = tuple(dict.fromkeys((*notes, *([f"{name}: {kernel.note}"] if kernel.note else []))))
     except Cannot as reason:
-        skipped = (*skipped, str(reason))
-    return Copies(tuple(points), tuple(gates), notes, skipped)
+        skipped = tuple(dict.fromkeys((*skipped, str(reason))))
+    except Exception as error:  # noqa: BLE001  (whatever a driver raises for one pair must not cost the others)
+        skipped = (*skipped, f"copies {name} skipped: {told(error)}")
+    return replace(found, points=tuple(points), gates=tuple(gates), notes=notes, skipped=skipped)
 
 
 def _copy(backend: Backend, kernel: Kernel, name: str, size: int, limit_s: float) -> tuple[CopyPoint, Gate]:

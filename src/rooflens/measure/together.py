@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from threading import BrokenBarrierError, Thread
 from typing import Any
 
-from rooflens.errors import RooflensError
+from rooflens.errors import RooflensError, told
 from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
 from rooflens.measure.links import PEER_WAYS, measure_peer
@@ -162,7 +162,7 @@ def _work(make: Make, number: int, options: Options, barrier: Any, end: Connecti
         end.send(("failed", str(error)))
     except Exception as error:  # noqa: BLE001  (whatever ends this process must be said in the other)
         barrier.abort()
-        end.send(("failed", f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"))
+        end.send(("failed", told(error)))
     finally:
         end.close()
 

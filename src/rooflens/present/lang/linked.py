@@ -20,6 +20,8 @@ EN: dict[str, str] = {
     "retold.links.gone": "{count} {what}: the process of number {rank} ended without a word at {where}",
     "retold.links.host": "no link between devices was measured: what {link} carries from the host stands for it",
     "retold.links.beyond": "{operation} over {count} devices was not measured: it is worked out from {group}, by the steps and bytes of its algorithm",
+    "retold.links.no_copies": "not measured through {library}",
+    "retold.links.made_up": "those of a made-up node are not measured",
 }
 
 ES: dict[str, str] = {
@@ -40,6 +42,8 @@ ES: dict[str, str] = {
     "retold.links.gone": "{count} {what}: el proceso número {rank} terminó sin decir nada en {where}",
     "retold.links.host": "no se midió ningún enlace entre dispositivos: en su lugar cuenta lo que {link} lleva desde el host",
     "retold.links.beyond": "{operation} entre {count} dispositivos no se midió: se deduce de {group}, por los pasos y los bytes de su algoritmo",
+    "retold.links.no_copies": "con {library} no se miden",
+    "retold.links.made_up": "los de un nodo inventado no se miden",
 }
 
 VI: dict[str, str] = {
@@ -60,4 +64,6 @@ VI: dict[str, str] = {
     "retold.links.gone": "{count} {what}: tiến trình số {rank} kết thúc không nói gì ở {where}",
     "retold.links.host": "chưa đo liên kết nào giữa các thiết bị: thay vào đó là những gì {link} chở từ host",
     "retold.links.beyond": "chưa đo {operation} giữa {count} thiết bị: được suy ra từ {group}, theo số bước và số byte của thuật toán",
+    "retold.links.no_copies": "không đo được qua {library}",
+    "retold.links.made_up": "không đo liên kết của nút giả",
 }
