@@ -72,11 +72,11 @@ def profiled() -> Stack:
     return replace(stack(links()), small=steps.ROTARY)
 
 
-def expected(one: Shared, tp: int) -> Expected:
-    """What the profile says of a step over so many cards."""
+def expected(one: Shared, tp: int, by: Stack | None = None) -> Expected:
+    """What the profile, or another stack of it, says of a step over so many cards."""
     sizes = dict(zip(steps.KEYS, SIZES[one.model], strict=True))
     built = models.from_config({"model_type": "llama", "torch_dtype": "bfloat16", **sizes}, one.model)
-    by, own = profiled(), dtype("bf16")
+    by, own = by or profiled(), dtype("bf16")
     shared = models.rebuilt(built, links=True) if tp > 1 else built
     precision = resolve(workload.precision(own, one.dtype, "bf16", None, shared.state_dtype), by.machine)[0]
     how = {"tp": tp} if tp > 1 else {}
@@ -96,14 +96,32 @@ def lost(one: Shared) -> Lost | None:
     return Lost(*(s / one.time_s for s in (one.time_s - one.silent_s, replicated_s, rest_s)))
 
 
-def errors(of: Sequence[Shared]) -> dict[str, list[float]]:
+def reduces_s(file: str, launcher: str) -> dict[float, float]:
+    """Seconds of an all-reduce by its bytes, as one of the folder's runs has them."""
+    points: list[dict[str, Any]] = json.loads((FOLDER / file).read_text(encoding="utf-8"))["collectives"]
+    return {p["bytes"]: p["time_s"] for p in points if (p["operation"], p["launcher"]) == ("all-reduce", launcher)}
+
+
+def each_s(one: Shared, *, through_torch: bool = False) -> float:
+    """Seconds that one of the step's all-reduces adds to it: two a layer."""
+    whole_s = (one.torch_s or 0.0) if through_torch else one.time_s
+    return (whole_s - one.silent_s) / (2 * SIZES[one.model][0])
+
+
+def beyond_s(of: Sequence[Shared]) -> list[float]:
+    """What an all-reduce adds to a step over what it takes in a chain of its like, least first."""
+    chain_s = reduces_s("profile.json", "graph")
+    return sorted(each_s(one) - chain_s[2.0 * one.batch * SIZES[one.model][1]] for one in of)  # 16 bit a value
+
+
+def errors(of: Sequence[Shared], by: Stack | None = None) -> dict[str, list[float]]:
     """Said over measured less 1: of steps on both cards, on one, and of the speed-up."""
     found: dict[str, list[float]] = {"tp 2": [], "one card": [], "speed-up": []}
     for one in of:
-        two = float(expected(one, 2).time_s)
+        two = float(expected(one, 2, by).time_s)
         found["tp 2"].append(two / one.time_s - 1)
         if one.alone_s is not None:
-            alone = float(expected(one, 1).time_s)
+            alone = float(expected(one, 1, by).time_s)
             found["one card"].append(alone / one.alone_s - 1)
             found["speed-up"].append(alone / two / (one.alone_s / one.time_s) - 1)
     return found
