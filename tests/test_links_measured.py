@@ -15,6 +15,7 @@ from test_cuda import GPU
 
 from rooflens import artefacts
 from rooflens.cli import main
+from rooflens.cli.measure import _landed
 from rooflens.errors import NoPath
 from rooflens.lab.linked import behind, joined, odd, promised, with_links
 from rooflens.lab.run import roofline_of
@@ -582,3 +583,14 @@ def test_a_made_up_node_has_no_links_that_could_be_measured_and_says_so(capsys, 
     code, out, _ = asked(capsys, "measure", "--links", "--device", "fake:a", "--json")
     assert code == 0
     assert "links skipped: those of a made-up node are not measured" in json.loads(out)["skipped"]
+
+
+def test_what_another_process_measured_meanwhile_is_taken_only_with_the_links_that_are_asked_for(tmp_path):
+    file, asking = tmp_path / "profile.json", {"links": True, "all_devices": False}
+    bare = measure(FakeBackend(FakeMachine(**PAIR)), QUICK)
+    artefacts.write_json(file, bare, SCHEMA)
+    assert _landed(file, None, asking) is None
+    assert _landed(file, None, {**asking, "links": False}) == bare
+    linked = replace(bare, copies=measure_copies(card, range(2), QUICK).points)
+    artefacts.write_json(file, linked, SCHEMA)
+    assert _landed(file, None, asking) == linked

@@ -33,7 +33,7 @@ def command(out: Path | None, lang: str, as_json: bool, **measuring: Any) -> Non
     kept, file = Kept(), profile_file(out) if out else None
     began = _edition(file)
     with turn(measuring) as before:
-        profile = _landed(file, began) if before else None
+        profile = _landed(file, began, measuring) if before else None
         if profile:
             say(words.say("measure.landed", lang, who=before))
         else:
@@ -63,14 +63,20 @@ def _edition(file: Path | None) -> tuple[int, int] | None:
     return None
 
 
-def _landed(file: Path | None, began: tuple[int, int] | None) -> Profile | None:
-    """The whole profile that another process has written into `file` since."""
+def _landed(file: Path | None, began: tuple[int, int] | None, measuring: dict[str, Any]) -> Profile | None:
+    """The whole profile that another process has written into `file` since, if it holds all that is asked for."""
     if file is None or _edition(file) in (None, began):
         return None
     with suppress(RooflensError):
         found = artefacts.profile(file)
-        return found if found.complete else None
+        return found if found.complete and _holds(found, measuring) else None
     return None
+
+
+def _holds(found: Profile, measuring: dict[str, Any]) -> bool:
+    """Whether links and all devices are in it where they are asked for."""
+    there = {"links": bool(found.copies or found.collectives), "all_devices": bool(found.across)}
+    return all(held for name, held in there.items() if measuring[name])
 
 
 def _written(file: Path, profile: Profile, lang: str) -> Path:
