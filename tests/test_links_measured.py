@@ -348,6 +348,7 @@ SAID = (
     "collectives over 2 devices skipped: the time budget was used up",
     "copies of some pairs skipped: the time budget was used up",
     "copies between devices skipped: not measured through torch",
+    "links skipped: stopped before they were measured",
     "links skipped: those of a made-up node are not measured",
     "no link between devices was measured: what pcie carries from the host stands for it",
     "all-reduce over 4 devices was not measured: it is worked out from 2, by the steps and bytes of its algorithm",
@@ -594,3 +595,17 @@ def test_what_another_process_measured_meanwhile_is_taken_only_with_the_links_th
     linked = replace(bare, copies=measure_copies(card, range(2), QUICK).points)
     artefacts.write_json(file, linked, SCHEMA)
     assert _landed(file, None, asking) == linked
+
+
+def test_stopped_among_its_links_the_rest_is_kept_and_says_that_they_are_missing(
+    two_cards, capsys, monkeypatch, tmp_path
+):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    file = tmp_path / "profile.json"
+    monkeypatch.setattr("rooflens.cli.measuring.linked", stopped)
+    code, _, error = asked(capsys, *MEASURE, "-o", str(file))
+    assert code != 0
+    assert f"what was measured so far is in {file}" in error
+    assert artefacts.profile(file).skipped[-1] == "links skipped: stopped before they were measured"

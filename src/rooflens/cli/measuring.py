@@ -116,7 +116,7 @@ def profile_of(measuring: dict[str, Any], progress: Callable[[str, float], None]
     profile = with_node(measured(first, lambda n, f: progress(n, part * f), kept))
     if not links:
         return profile
-    kept.profile = profile
+    kept.profile = replace(profile, skipped=(*profile.skipped, "links skipped: stopped before they were measured"))
     options = _options(measuring, "cuda" if profile.device.kind == "gpu" else "cpu")
     return linked(profile, options, lambda n, f: progress(n, part + (1 - part) * f))
 

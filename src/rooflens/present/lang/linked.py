@@ -22,6 +22,7 @@ EN: dict[str, str] = {
     "retold.links.beyond": "{operation} over {count} devices was not measured: it is worked out from {group}, by the steps and bytes of its algorithm",
     "retold.links.no_copies": "not measured through {library}",
     "retold.links.made_up": "those of a made-up node are not measured",
+    "retold.links.stopped": "stopped before they were measured",
 }
 
 ES: dict[str, str] = {
@@ -44,6 +45,7 @@ ES: dict[str, str] = {
     "retold.links.beyond": "{operation} entre {count} dispositivos no se midió: se deduce de {group}, por los pasos y los bytes de su algoritmo",
     "retold.links.no_copies": "con {library} no se miden",
     "retold.links.made_up": "los de un nodo inventado no se miden",
+    "retold.links.stopped": "se detuvo antes de medirlos",
 }
 
 VI: dict[str, str] = {
@@ -66,4 +68,5 @@ VI: dict[str, str] = {
     "retold.links.beyond": "chưa đo {operation} giữa {count} thiết bị: được suy ra từ {group}, theo số bước và số byte của thuật toán",
     "retold.links.no_copies": "không đo được qua {library}",
     "retold.links.made_up": "không đo liên kết của nút giả",
+    "retold.links.stopped": "đã dừng trước khi đo",
 }
