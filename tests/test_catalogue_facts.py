@@ -101,8 +101,9 @@ def test_a_path_that_first_principles_deny_has_a_peak_of_0(known):
 
 @every
 def test_memory_bandwidth_is_bus_x_pin_rate_unless_flagged(known):
-    derived = known.memory.derived_bandwidth_bytes_per_s
-    if derived is not None:
+    memory = known.memory
+    if memory.bus_bits is not None and memory.pin_bits_per_s is not None:
+        derived = memory.bus_bits * memory.pin_bits_per_s / 8
         flagged = known.deviations.get("memory_bandwidth", 0.0)
         off = known.memory.bandwidth_bytes_per_s / derived - 1
         assert off == pytest.approx(flagged, abs=0.0006 if flagged else 0.02)
@@ -318,7 +319,7 @@ def test_a_process_sees_one_of_two_dies():
     assert die.matrix.bf16 == 191.5e12
     assert 147e12 / die.matrix.bf16 == pytest.approx(0.768, abs=0.0005)
     assert (die.unit_count, die.devices, die.memory.capacity_bytes) == (110, 1, 64 * 2**30)
-    assert die.memory.derived_bandwidth_bytes_per_s == pytest.approx(die.memory.bandwidth_bytes_per_s)
+    assert die.memory.bus_bits * die.memory.pin_bits_per_s / 8 == pytest.approx(die.memory.bandwidth_bytes_per_s)
     assert die.on_chip.smem_per_unit_bytes == package.on_chip.smem_per_unit_bytes
     assert die.tdp_w is None  # 560 W is the package's
     assert one_device(accelerator("t4")) is accelerator("t4")

@@ -9,6 +9,7 @@ import time
 import types
 
 import pytest
+from fake_group import FakeGroup, FakeLinks
 from hypothesis import given
 from hypothesis import strategies as st
 from test_cuda import GPU
@@ -23,7 +24,6 @@ from rooflens.measure.backend import Cannot
 from rooflens.measure.backends import cuda
 from rooflens.measure.backends.cuda_nccl import INSTALL, NcclMember
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
-from rooflens.measure.backends.fake_group import FakeGroup, FakeLinks
 from rooflens.measure.backends.parts import PERIOD, patterns, result_bytes, value
 from rooflens.measure.backends.torch_group import TorchMember
 from rooflens.measure.budget import Budget

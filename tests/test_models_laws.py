@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from rooflens.models import Block, Choices, Model
 from rooflens.operators.cost import Cost, total
 from rooflens.operators.letters import LETTERS
 from rooflens.operators.rows import Row, product
+from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.price import price_step
 
@@ -124,8 +126,11 @@ def test_flops_without_attention_are_linear_in_tokens(model: Model, tokens: int,
 def test_a_prompt_in_parts_costs_the_flops_of_the_whole(model: Model, prompt: int, chunk: int) -> None:
     if model.choices.mla == "expanded":
         return  # each part expands the latents of all before it: that is what parts cost
-    parts = sum(cost(model, step).total_flops for step in workload.chunked(prompt, chunk))
-    assert parts == pytest.approx(cost(model, workload.prefill(1, prompt)).total_flops)
+    ends = [*range(chunk, prompt, chunk), prompt]
+    parts = [workload.prefill(1, end - begin, end) for begin, end in itertools.pairwise([0, *ends])]
+    parts = [replace(part, logits=0.0) for part in parts[:-1]] + parts[-1:]  # only the last part ends in logits
+    found = sum(cost(model, part).total_flops for part in parts)
+    assert found == pytest.approx(cost(model, workload.prefill(1, prompt)).total_flops)
 
 
 @given(architectures, few, few)

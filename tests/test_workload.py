@@ -16,6 +16,7 @@ from rooflens.models import Choices
 from rooflens.models.model import Local
 from rooflens.operators.cost import Cost, total
 from rooflens.operators.experts import experts_touched, popularity, ranks_touched
+from rooflens.records import replace
 from rooflens.workload import Step
 
 BF16 = workload.precision(dtype("bf16"))
@@ -135,15 +136,6 @@ def test_a_speculating_step_reads_the_weights_once_for_all_its_tokens() -> None:
     attention = 32 * 4 * 32 * 128
     assert one.total_flops == linear + attention * 1000
     assert four.total_flops == 4 * linear + attention * (1000 + 1001 + 1002 + 1003)
-
-
-def test_a_prompt_in_chunks_ends_with_the_only_logits() -> None:
-    steps = workload.chunked(1000, 300, prefix=50)
-    assert [(s.tokens, s.context, s.logits) for s in steps] == [
-        (300, 350, 0), (300, 650, 0), (300, 950, 0), (100, 1050, 1),
-    ]  # fmt: skip
-    names = [[o.name for o in workload.operators(LLAMA, step, BF16)] for step in (steps[0], steps[-1])]
-    assert ("lm_head" in names[0], "lm_head" in names[1]) == (False, True)
 
 
 def test_a_cached_prefix_is_attended_to_and_not_computed() -> None:
@@ -290,7 +282,7 @@ def test_an_indexer_scores_every_position_and_attention_reads_the_selected() -> 
 def test_layouts_name_what_may_not_differ() -> None:
     assert workload.decode(tp=8).layout == "tp 8"
     assert workload.decode(tp=8, ep=8).layout == "tp 8, ep 8, dp 1"
-    assert workload.chunked(10, 5)[0].layout == "tp 1, no logits"
+    assert replace(workload.prefill(prompt=5), logits=0.0).layout == "tp 1, no logits"
 
 
 def test_a_replica_of_its_own_experts_touches_those_of_its_own_sequences() -> None:

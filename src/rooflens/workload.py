@@ -105,16 +105,6 @@ def prefill(batch: Any = 1, prompt: Any = 1, context: Any = None, **more: Any) -
     return _checked(Step("prefill", letter(batch), letter(prompt), letter(context), 1.0, **more))
 
 
-def chunked(prompt: int, chunk: int, prefix: int = 0, batch: float = 1, **more: Any) -> tuple[Step, ...]:
-    """The prefill of a prompt behind a cached prefix, `chunk` tokens at a time; only the last part gives logits."""
-    if chunk < 1:
-        raise RooflensError(f"chunk must be at least 1, not {chunk}")
-    ends = [*range(chunk, prompt, chunk), prompt]
-    starts = [0, *ends[:-1]]
-    steps = (prefill(batch, end - start, prefix + end, **more) for start, end in zip(starts, ends, strict=True))
-    return tuple(replace(step, logits=1.0 if end == prompt else 0.0) for step, end in zip(steps, ends, strict=True))
-
-
 def accepted(tokens: Number, acceptance: float) -> Number:
     """Tokens that a step with `tokens` new ones a sequence yields when all but the first were drafted.
 

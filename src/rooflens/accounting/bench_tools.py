@@ -13,9 +13,7 @@ from rooflens.roofline.observed import BenchPoint
 from rooflens.roofline.place import work_of
 from rooflens.units import percent
 
-LLAMA, NCCL, NVBANDWIDTH, ROCM, STREAM = (
-    "llama-bench", "nccl-tests", "nvbandwidth", "rocprofiler-compute", "babelstream",
-)  # fmt: skip
+LLAMA, NCCL, ROCM, STREAM = "llama-bench", "nccl-tests", "rocprofiler-compute", "babelstream"
 LLAMA_MATH = "fp16"
 APART = 0.02  # of the parameters: the model named is another than the file's
 _EXPERTS = re.compile(r"moe|\b\d+x\d+(\.\d+)?B|\bA\d+(\.\d+)?B\b", re.IGNORECASE)

@@ -58,13 +58,6 @@ class Memory:
     pin_bits_per_s: float | None = None
     bandwidth_bytes_per_s: float | None = quantity("B/s", default=None)
 
-    @property
-    def derived_bandwidth_bytes_per_s(self) -> float | None:
-        """Bus width x pin rate / 8; None when either is not known."""
-        if self.bus_bits is None or self.pin_bits_per_s is None:
-            return None
-        return self.bus_bits * self.pin_bits_per_s / 8
-
 
 @record
 class OnChip:

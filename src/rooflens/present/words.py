@@ -100,19 +100,6 @@ def is_finding(point: Point) -> bool:
     return excess(point) > FINDING_RATIO
 
 
-def regime(point: Point, lang: str = "en") -> str:
-    """ "memory-bound, 0.5 % of the bf16 roof"."""
-    key = f"regime.{point.regime}"
-    return say(key if key in book(FIGURES, "en") else "regime.other", lang, **_numbers(point, lang))
-
-
-def point_line(point: Point, lang: str = "en", lever: str | None = None) -> str:
-    """ "decode   1.0 FLOP/B   memory-bound, 0.5 % of the bf16 roof   try: batch 16 -> 10x tokens/s"."""
-    values = _numbers(point, lang) | {"regime": regime(point, lang)}
-    line = say("line.point", lang, **values)
-    return say("line.try", lang, line=line, lever=lever) if lever else line
-
-
 def sentence(point: Point, lang: str = "en", launch_s: float | None = None) -> str:
     """What binds this operator, with numbers, and what kind of change helps; a finding when it beats its roof."""
     values = _numbers(point, lang)

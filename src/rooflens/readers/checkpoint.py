@@ -63,14 +63,6 @@ class Checkpoint:
         return self.total_bytes or sum(t.bytes for t in self.tensors)
 
     @property
-    def bytes_by_dtype(self) -> dict[str, int]:
-        """Bytes in each stored format."""
-        out: dict[str, int] = {}
-        for tensor in self.tensors:
-            out[tensor.dtype] = out.get(tensor.dtype, 0) + tensor.bytes
-        return out
-
-    @property
     def embedding_bytes(self) -> int:
         """Bytes of the embedding tables."""
         return sum(t.bytes for t in self.tensors if part_of(t.name) == "embed")

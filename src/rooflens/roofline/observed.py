@@ -179,11 +179,6 @@ class Timeline:
     order: tuple[int, ...] = ()
     order_s: tuple[float, ...] = ()
 
-    @property
-    def busy_s(self) -> float:
-        """Seconds in which anything ran."""
-        return self.kernels_s + self.collectives_s + self.copies_s
-
 
 @record
 class Span:

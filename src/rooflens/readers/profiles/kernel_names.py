@@ -18,14 +18,13 @@ Family = Literal["gemm", "attention", "collective", "helper", "other"]
 
 @record
 class Said:
-    """What a name says. dtype: the math; sixteen: it is 16 bit, of which kind it does not say."""
+    """What a name says. dtype: the math; None too where it says 16 bit and not which."""
 
     family: Family
     dtype: str | None = None
     unit: Unit | None = None
     accumulate: str | None = None
     sparse: bool | None = None
-    sixteen: bool = False
 
 
 _COLLECTIVE = re.compile(
@@ -85,7 +84,7 @@ def said(name: str) -> Said:
     if unit == "vector" and dtype in ("fp16", "bf16"):
         dtype = "fp32"  # what is stored in 16 bit is multiplied in 32 there
     accumulate = "fp16" if re.search(r"(?:^|_)h(?:16816|1688|884)", short) else None
-    return Said(family, dtype, unit, accumulate, sparse, sixteen=bool(_NO_WORD_16.search(short)))
+    return Said(family, dtype, unit, accumulate, sparse)
 
 
 def _family(name: str) -> Family:
