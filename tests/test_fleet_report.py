@@ -12,7 +12,7 @@ from rooflens import artefacts
 from rooflens.api.fleets import fleet
 from rooflens.errors import BadFile, RooflensError
 from rooflens.fleet.baseline import save, stored
-from rooflens.fleet.faults import KINDS, Fault, Kind
+from rooflens.fleet.faults import KINDS, Fault, FaultKind
 from rooflens.fleet.gathered import gathered, key_of, measured, node_file
 from rooflens.fleet.planted import node_names, plant
 from rooflens.fleet.report import Report, report
@@ -26,7 +26,7 @@ from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.node import Node
 from rooflens.roofline.profile import SCHEMA, Profile
 
-ONE_EACH: dict[Kind, int] = dict.fromkeys(KINDS, 1)
+ONE_EACH: dict[FaultKind, int] = dict.fromkeys(KINDS, 1)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_every_planted_fault_is_found_and_named_and_nobody_else(planted) -> None
 
 
 @pytest.mark.parametrize("fault", [k for k in KINDS if EVIDENCE[k].words or EVIDENCE[k].alone])
-def test_figures_alone_point_to_the_cause_where_no_tool_speaks(fault: Kind) -> None:
+def test_figures_alone_point_to_the_cause_where_no_tool_speaks(fault: FaultKind) -> None:
     names = node_names(8)
 
     def silent(profile: Profile) -> Profile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rooflens.errors import RooflensError
-from rooflens.fleet.faults import KINDS, Fault, Kind, chosen
+from rooflens.fleet.faults import KINDS, Fault, FaultKind, chosen
 from rooflens.fleet.planted import node_names, wanted
 from rooflens.fleet.simulated import Weather, kind, node_profile
 from rooflens.peers.evidence import EVIDENCE, part
@@ -22,7 +22,7 @@ def test_a_made_up_node_is_the_same_for_a_seed_and_other_noise_in_another_run() 
 
 
 @pytest.mark.parametrize("fault", KINDS)
-def test_a_fault_slows_what_it_should(fault: Kind) -> None:
+def test_a_fault_slows_what_it_should(fault: FaultKind) -> None:
     quiet = Weather(0.0, 0.0, 0.0)
     sound, bad = (node_profile("n", 0, plan, devices=2, weather=quiet) for plan in ({}, {0: Fault(fault, 0.1)}))
     slower = {

@@ -12,8 +12,8 @@ from rooflens.catalogue.record import GPU_UNITS
 from rooflens.records import html, record
 
 SCHEMA = "rooflens/trend/1"
-Kind = Literal["datacentre-gpu", "other-gpu", "asic", "cpu", "soc", "all"]
-KINDS: dict[Kind, str] = {
+ChipKind = Literal["datacentre-gpu", "other-gpu", "asic", "cpu", "soc", "all"]
+KINDS: dict[ChipKind, str] = {
     "datacentre-gpu": "GPUs with HBM",
     "other-gpu": "GPUs with GDDR memory: GeForce, Radeon, workstation and inference cards",
     "asic": "TPUs, Neuron, Gaudi and other accelerators that are no GPU",
@@ -92,14 +92,14 @@ class Trend:
 
     _repr_html_ = html
 
-    kind: Kind
+    kind: ChipKind
     fitted: str
     products: tuple[Product, ...]
     fits: Mapping[str, Fit]
     left_out: tuple[LeftOut, ...]
 
 
-def trend(chips: Iterable[Accelerator], kind: Kind = "datacentre-gpu") -> Trend:
+def trend(chips: Iterable[Accelerator], kind: ChipKind = "datacentre-gpu") -> Trend:
     """The products of one kind by year, and the growth of their compute, bandwidth and ridge point."""
     mine = [chip for chip in chips if kind in ("all", kind_of(chip))]
     faults = {chip.id: _fault(chip) for chip in mine}
@@ -110,7 +110,7 @@ def trend(chips: Iterable[Accelerator], kind: Kind = "datacentre-gpu") -> Trend:
     return Trend(kind, f"{KINDS[kind]}, shipping", products, fits, out)
 
 
-def kind_of(chip: Accelerator) -> Kind:
+def kind_of(chip: Accelerator) -> ChipKind:
     """What sort of accelerator this is, by what the catalogue says of its units and its memory."""
     if chip.isa is not None:
         return "cpu"

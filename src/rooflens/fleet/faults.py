@@ -94,17 +94,17 @@ PLANTED: dict[str, Planting] = {
     ),
 }  # fmt: skip
 if TYPE_CHECKING:
-    Kind = str
+    FaultKind = str
 else:
-    Kind = Literal[tuple(PLANTED)]  # as files hold it
-KINDS: tuple[Kind, ...] = tuple(PLANTED)
+    FaultKind = Literal[tuple(PLANTED)]  # as files hold it
+KINDS: tuple[FaultKind, ...] = tuple(PLANTED)
 
 
 @record
 class Fault:
     """What is wrong with a device. loss: of what it slows, where that can be any: half of the lanes cannot."""
 
-    kind: Kind
+    kind: FaultKind
     loss: float = LOSS
 
     def __post_init__(self) -> None:
@@ -146,7 +146,7 @@ def told(index: int, fault: Fault | None, devices: int) -> Gpu:
 Plan = dict[str, dict[int, Fault]]
 
 
-def chosen(nodes: Sequence[str], devices: int, wanted: Mapping[Kind, int], loss: float, seed: int) -> Plan:
+def chosen(nodes: Sequence[str], devices: int, wanted: Mapping[FaultKind, int], loss: float, seed: int) -> Plan:
     """Which device of which node has which fault: each another device. Raises RooflensError for more than there are."""
     places = [(node, device) for node in nodes for device in range(devices)]
     kinds = [kind for kind, count in wanted.items() for _ in range(count)]

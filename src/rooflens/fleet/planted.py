@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rooflens import artefacts
 from rooflens.errors import RooflensError
-from rooflens.fleet.faults import KINDS, LOSS, Fault, Kind, Plan, chosen
+from rooflens.fleet.faults import KINDS, LOSS, Fault, FaultKind, Plan, chosen
 from rooflens.fleet.simulated import Weather, node_profile
 from rooflens.records import field, record
 from rooflens.roofline.profile import SCHEMA as PROFILE
@@ -34,7 +34,7 @@ def plant(
     folder: Path,
     nodes: int,
     devices: int,
-    wanted: Mapping[Kind, int],
+    wanted: Mapping[FaultKind, int],
     *,
     loss: float = LOSS,
     seed: int = 0,
@@ -81,10 +81,10 @@ def named(plan: Plan, devices: int) -> dict[str, Fault]:
     }
 
 
-def wanted(text: str, devices: int, total: int) -> dict[Kind, int]:
+def wanted(text: str, devices: int, total: int) -> dict[FaultKind, int]:
     """`1%` of all devices over all kinds in turn, or `clock=2,pcie=1`. Raises RooflensError in one sentence."""
     possible = [kind for kind in KINDS if devices > 1 or not Fault(kind).slows_links]
-    found: dict[Kind, int] = {}
+    found: dict[FaultKind, int] = {}
     if "=" not in text:
         for place in range(_count(text, total)):
             kind = possible[place % len(possible)]

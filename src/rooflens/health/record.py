@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from rooflens.records import field, quantity, record
-from rooflens.roofline.node import Kind, Node
+from rooflens.roofline.node import LinkKind, Node
 
 SCHEMA = "rooflens/doctor/1"
 Severity = Literal["ok", "note", "warning", "fault"]
@@ -38,7 +38,7 @@ class Route:
     """
 
     gpus: tuple[int, ...]
-    kind: Kind
+    kind: LinkKind
     links: int | None = None
     bytes_per_s: float | None = quantity("B/s", default=None)
 

@@ -7,12 +7,12 @@ from itertools import combinations
 
 from rooflens.catalogue import Accelerator
 from rooflens.health.record import Route
-from rooflens.roofline.node import KINDS, Gpu, Kind, Node, NvlinkPort
+from rooflens.roofline.node import LINK_KINDS, Gpu, LinkKind, Node, NvlinkPort
 from rooflens.roofline.wires import link_bytes_per_s, links, pcie_bytes_per_s
 from rooflens.samples import median
 
 Chips = Mapping[int, Accelerator]
-FABRIC: tuple[Kind, ...] = ("NVLink", "XGMI")
+FABRIC: tuple[LinkKind, ...] = ("NVLink", "XGMI")
 MOST_TRIED = 20_000
 MOST_LINKS = 18  # of any chip so far: more than these to all peers together are a switch's
 _LARGEST_RING = 10
@@ -24,8 +24,8 @@ def route(node: Node, chips: Chips, gpus: Sequence[int]) -> Route:
     Behind a switch each pair shows all links of a device, in a mesh a part of them: no device has more than its chip.
     """
     pairs = list(combinations(sorted(gpus), 2))
-    kinds: list[Kind] = [found.kind if (found := node.link(*pair)) else "unknown" for pair in pairs]
-    worst: Kind = max(kinds, key=KINDS.index) if kinds else "unknown"
+    kinds: list[LinkKind] = [found.kind if (found := node.link(*pair)) else "unknown" for pair in pairs]
+    worst: LinkKind = max(kinds, key=LINK_KINDS.index) if kinds else "unknown"
     if worst not in FABRIC and "NVLink" in kinds and _ringed(node, gpus):
         worst = "NVLink"
     if worst in FABRIC:
@@ -33,7 +33,7 @@ def route(node: Node, chips: Chips, gpus: Sequence[int]) -> Route:
     return Route(tuple(gpus), worst, None, _least([_pcie(gpu, chips) for gpu in node.gpus or () if gpu.index in gpus]))
 
 
-def _by_links(node: Node, chips: Chips, gpus: Sequence[int], kind: Kind) -> Route:
+def _by_links(node: Node, chips: Chips, gpus: Sequence[int], kind: LinkKind) -> Route:
     """Links x the rate of one, of the device that has the least."""
     others = len(gpus) - 1
     counts = {g: linked(node, chips, g, gpus) if kind == "NVLink" else _xgmi(chips.get(g), others) for g in gpus}
@@ -103,7 +103,7 @@ def islands(node: Node) -> list[tuple[int, ...]]:
 
 
 def _rank(one: Route) -> tuple[int, int]:
-    return KINDS.index(one.kind), -(one.links or 0)
+    return LINK_KINDS.index(one.kind), -(one.links or 0)
 
 
 def _pcie(gpu: Gpu, chips: Chips) -> float | None:

@@ -10,7 +10,7 @@ from rooflens.health.record import Finding, Route
 from rooflens.health.routes import FABRIC, Chips, best, islands, linked, route
 from rooflens.health.sentences import finding, numbers
 from rooflens.records import replace
-from rooflens.roofline.node import KINDS, ON_THE_HOST, Gpu, Kind, Node
+from rooflens.roofline.node import LINK_KINDS, ON_THE_HOST, Gpu, LinkKind, Node
 from rooflens.roofline.wires import bridged, links
 from rooflens.units import show
 
@@ -131,7 +131,7 @@ def _fewer(node: Node, chips: Chips, gpu: int, counts: Mapping[int, int]) -> Fin
     return finding(rule, [gpu], figures, links=count, all=full, chip=chips[gpu].name, times=_times(full, count))
 
 
-def _no_fabric(node: Node, chips: Chips, kinds: set[Kind]) -> Iterator[Finding]:
+def _no_fabric(node: Node, chips: Chips, kinds: set[LinkKind]) -> Iterator[Finding]:
     """No NVLink is shown: because there is none, a bridge is missing, or something is down."""
     every = [gpu.index for gpu in node.gpus or ()]
     if node.hides_nvlink:
@@ -151,7 +151,7 @@ def _no_fabric(node: Node, chips: Chips, kinds: set[Kind]) -> Iterator[Finding]:
     if odd:
         yield finding("all_sys", odd)
     elif not missing:
-        yield finding("pcie_only", every, kind=", ".join(kind for kind in KINDS if kind in kinds))
+        yield finding("pcie_only", every, kind=", ".join(kind for kind in LINK_KINDS if kind in kinds))
     far = [link for link in node.links if (link.hops or 0) >= _CROSSING]
     if far:
         most = max(link.hops or 0 for link in far)
@@ -185,7 +185,7 @@ def _group(node: Node, chips: Chips, tp: int) -> Iterator[Finding]:
 
 def _nearer(one: Route, other: Route) -> bool:
     if one.kind != other.kind:
-        return KINDS.index(one.kind) < KINDS.index(other.kind)
+        return LINK_KINDS.index(one.kind) < LINK_KINDS.index(other.kind)
     return (one.links or 0) > (other.links or 0)
 
 
@@ -211,7 +211,7 @@ def _cards(node: Node) -> Iterator[Finding]:
     for gpu in node.gpus or ():
         kinds = [card.paths[gpu.index] for card in node.nics if card.paths.get(gpu.index, "unknown") != "unknown"]
         if kinds:
-            near = min(kinds, key=KINDS.index)
+            near = min(kinds, key=LINK_KINDS.index)
             yield finding("nic_far" if near in ON_THE_HOST else "nic_near", [gpu.index], kind=near)
 
 

@@ -42,7 +42,7 @@ class Joined:
     dtype: str
 
 
-class Group(Protocol):
+class Members(Protocol):
     """Devices that work together, each in a process of its own or made up. `tell` prepares, `elapsed_s` runs."""
 
     devices: int
@@ -61,7 +61,7 @@ class Group(Protocol):
         """End every process of it."""
 
 
-Start = Callable[[int], Group]
+Start = Callable[[int], Members]
 
 
 @record
@@ -122,7 +122,7 @@ class _Told:
         self._start, self._backend, self._count = start, backend, count
         self._options, self._budget = options, budget
         self._sizes = tuple(size - size % (PART * count) for size in wanted)
-        self._group: Group | None = None
+        self._group: Members | None = None
         self._pressure = backend.usage().pressure  # of the time before: later it is our own processes that wait
         self._hangs = 0
         self.points: list[CollectivePoint] = []
@@ -157,7 +157,7 @@ class _Told:
                 self._hangs += 1
                 self.close()
 
-    def _ready(self) -> Group | None:
+    def _ready(self) -> Members | None:
         """The group that goes on, or a new one; None where there can be none."""
         if self._group is None and self._hangs < MOST_HANGS:
             try:
@@ -167,7 +167,7 @@ class _Told:
                 self._hangs = MOST_HANGS
         return self._group
 
-    def _point(self, group: Group, operation: Operation, size: int, launcher: Launcher) -> None:
+    def _point(self, group: Members, operation: Operation, size: int, launcher: Launcher) -> None:
         id = f"collective/{operation}/{group.devices}/{size}/{launcher}"
         if self._budget.over():
             self.skipped.append(f"collectives over {group.devices} devices skipped: the time budget was used up")
@@ -207,7 +207,7 @@ class _Timed:
     Its other counters are those of this process, which only waits.
     """
 
-    def __init__(self, backend: Backend, group: Group, pressure: float | None) -> None:
+    def __init__(self, backend: Backend, group: Members, pressure: float | None) -> None:
         self._backend, self._group, self._pressure = backend, group, pressure
 
     def __getattr__(self, name: str) -> Any:

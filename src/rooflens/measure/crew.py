@@ -32,7 +32,7 @@ class Member(Protocol):
         """Meet the others. Raises Cannot."""
 
     def tell(self, operation: Operation, size_bytes: int, launcher: Launcher, calls: int) -> float:
-        """See Group.tell."""
+        """See Members.tell."""
 
     def elapsed_s(self) -> float:
         """Seconds of one run here."""
@@ -45,7 +45,7 @@ Make = Callable[[int, int], Member]
 
 
 class Crew:
-    """The first `devices` devices of this machine, as a Group. make(rank, devices) is called in each one's process.
+    """The first `devices` devices of this machine, as Members. make(rank, devices) is called in each one's process.
 
     Raises Cannot when no member can start, Hung when they do not find each other in `join_s`.
     """
@@ -74,12 +74,12 @@ class Crew:
             raise
 
     def tell(self, operation: Operation, size_bytes: int, launcher: Launcher, calls: int) -> float:
-        """See Group.tell."""
+        """See Members.tell."""
         self._last = said(operation, size_bytes, launcher)
         return max(float(e) for e in self._asked("tell", operation, size_bytes, launcher, calls))
 
     def elapsed_s(self) -> float:
-        """See Group.elapsed_s."""
+        """See Members.elapsed_s."""
         return max(float(s) for s in self._asked("elapsed_s"))
 
     def close(self) -> None:

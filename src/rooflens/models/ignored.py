@@ -17,7 +17,7 @@ from rooflens.operators.rows import Part
 from rooflens.records import record
 
 MOST_NAMES, MOST_WILDCARDS, MOST_STARS, MOST_NOTES = 100_000, 200, 8, 5
-MOST_LAYERS = 128
+MOST_LOOKED_AT = 128  # layers of a block
 LONGEST = 300
 # What files call the matrices of a part (Row.stored), and where these stand inside a layer.
 LEAVES: dict[str, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from typing import Any
 from rooflens.dtypes import Dtype
 from rooflens.errors import RooflensError
 from rooflens.models.config import Config
-from rooflens.models.ignored import MOST_LAYERS, Meant, meant
+from rooflens.models.ignored import MOST_LOOKED_AT, Meant, meant
 from rooflens.models.model import Block
 from rooflens.models.schemes import METHODS, Stored, mlx_format
 from rooflens.models.wrappers import QUANTISED
@@ -101,7 +101,7 @@ def _of_modules(config: Config) -> Iterator[Other]:
 
 def _told_apart(block: Block, others: Sequence[Other]) -> Block:
     """The block, with what its matrices are stored in where that is not what the rest is stored in."""
-    layers = (block.layers or tuple(range(block.count)))[:MOST_LAYERS]
+    layers = (block.layers or tuple(range(block.count)))[:MOST_LOOKED_AT]
     rows = tuple(_row(row, layers, others) for row in block.rows)
     return replace(block, rows=rows)
 

@@ -13,7 +13,7 @@ from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Precision
 from rooflens.prediction.attending import Decode, Prefill
 from rooflens.prediction.exchanging import Exchange
-from rooflens.prediction.fitted import UNSEEN, Chosen, Kind, chip_of, chosen
+from rooflens.prediction.fitted import UNSEEN, Chosen, KernelKind, chip_of, chosen
 from rooflens.prediction.kernels import Chip, Spent
 from rooflens.prediction.products import FLAVOURS, Product, from_datasheet
 from rooflens.prediction.record import Constant, Scales
@@ -187,7 +187,7 @@ def bridged(there: Machine | None) -> bool:
     return there is not None and there.link == "pcie"
 
 
-def _chosen(kind: Kind[C], there: Machine, flavour: str, engine: str | None) -> Chosen[C]:
+def _chosen(kind: KernelKind[C], there: Machine, flavour: str, engine: str | None) -> Chosen[C]:
     found = chosen(kind, there, flavour, engine)
     if found is None:
         raise NoPath(f"no kernel of flavour {flavour} was measured on any chip")

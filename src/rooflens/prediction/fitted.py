@@ -18,7 +18,7 @@ ANY = "*"
 ENGINE, CHIP, UNSEEN = "engine named", "no engine", "chip unseen"  # what is known, as the residuals are called
 
 
-class Kind(Protocol[C_co]):
+class KernelKind(Protocol[C_co]):
     """What was fitted of one kind of kernel."""
 
     @property
@@ -52,7 +52,7 @@ class Chosen(Generic[C]):
         return tuple(Constant(name, value, origin) for name, value in named if value is not None)
 
 
-def chosen(kind: Kind[C], there: Machine, flavour: str, engine: str | None) -> Chosen[C] | None:
+def chosen(kind: KernelKind[C], there: Machine, flavour: str, engine: str | None) -> Chosen[C] | None:
     """The constants nearest to this machine; None where no kernel of this flavour was measured anywhere."""
     for whose in (there.name, there.compute_capability, ANY):
         for who in dict.fromkeys((engine or ANY, ANY)):

@@ -11,8 +11,18 @@ from typing import Literal
 
 from rooflens.records import field, quantity, record
 
-Kind = Literal["NVLink", "XGMI", "PIX", "PXB", "PHB", "NODE", "SYS", "PCIe", "unknown"]
-KINDS: tuple[Kind, ...] = ("NVLink", "XGMI", "PIX", "PXB", "PHB", "NODE", "SYS", "PCIe", "unknown")  # nearest first
+LinkKind = Literal["NVLink", "XGMI", "PIX", "PXB", "PHB", "NODE", "SYS", "PCIe", "unknown"]
+LINK_KINDS: tuple[LinkKind, ...] = (
+    "NVLink",
+    "XGMI",
+    "PIX",
+    "PXB",
+    "PHB",
+    "NODE",
+    "SYS",
+    "PCIe",
+    "unknown",
+)  # nearest first
 ON_THE_HOST = ("PHB", "NODE", "SYS")  # through the processor, not a switch
 Reason = Literal[
     "idle", "applications_clocks", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal",
@@ -138,7 +148,7 @@ class Link:
 
     a: int
     b: int
-    kind: Kind = "unknown"
+    kind: LinkKind = "unknown"
     count: int | None = None
     peers: str | None = None
     hops: int | None = None
@@ -151,7 +161,7 @@ class Nic:
 
     name: str
     device: str | None = None
-    paths: Mapping[int, Kind] = field(default_factory=dict)
+    paths: Mapping[int, LinkKind] = field(default_factory=dict)
 
 
 @record

@@ -7,7 +7,7 @@ from typing import Literal
 
 from rooflens.records import record
 
-Kind = Literal["name", "count", "size", "position", "figure", "rounded", "truth"]
+ColumnKind = Literal["name", "count", "size", "position", "figure", "rounded", "truth"]
 """name: text from a dictionary. count: up to 32,767. size: whole, 64 bit. position: a double, halves occur.
 figure: a double with the digits of `predict`. rounded: the same as a float of 32 bit. truth: true or false."""
 
@@ -19,7 +19,7 @@ class Column:
     by_load: it depends on the load alone, so that it repeats from batch to batch.
     """
 
-    kind: Kind
+    kind: ColumnKind
     of: str
     about: str
     by_load: bool = False

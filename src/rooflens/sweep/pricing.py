@@ -14,7 +14,7 @@ from rooflens.prediction.predicting import Estimator, Expected, usd_per_million
 from rooflens.records import record
 from rooflens.roofline.price import StepPrice, kind_of
 from rooflens.sweep.columns import BOUNDS
-from rooflens.sweep.shards import Load
+from rooflens.sweep.shards import Lengths
 from rooflens.workload import Phase
 
 UNDER_PROMPT = "a context counts the prompt too, and is under its tokens here"
@@ -55,7 +55,7 @@ def names(precision: Precision) -> dict[str, str]:
     return {"weights": precision.weights.name, "kv": precision.kv.name, "math": precision.math_of("linear")}
 
 
-def refusals(model: Model, loads: Sequence[Load]) -> list[str]:
+def refusals(model: Model, loads: Sequence[Lengths]) -> list[str]:
     """Why each load cannot be asked of this model; empty where it can."""
     return [_refused(model, load) for load in loads]
 
@@ -96,7 +96,7 @@ def _memory(asked: Asked) -> dict[str, Any]:
     return {"needed_bytes": held.needed_bytes, "fits": held.fits, "batch_memory_allows": held.max_sequences}
 
 
-def _refused(model: Model, load: Load) -> str:
+def _refused(model: Model, load: Lengths) -> str:
     most = model.max_context
     asked = max(load.context or 0, (load.prompt or 0) + (load.output or 0))
     if most is not None and asked > most:

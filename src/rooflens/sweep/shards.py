@@ -15,7 +15,7 @@ Case = Mapping[str, Any]
 
 
 @record
-class Load:
+class Lengths:
     """One prompt, output and context; None where the grid has no such axis."""
 
     prompt: int | None = None
@@ -42,10 +42,10 @@ def case(axes: Axes, index: int) -> Case:
     return found
 
 
-def loads(axes: Axes) -> tuple[Load, ...]:
+def loads(axes: Axes) -> tuple[Lengths, ...]:
     """Every load: the context changes first."""
     several = [axes.loads.get(name, (None,)) for name in LOADS]
-    return tuple(Load(*each) for each in itertools.product(*several))
+    return tuple(Lengths(*each) for each in itertools.product(*several))
 
 
 def shards(axes: Axes) -> int:

@@ -13,7 +13,7 @@ from rooflens.records import record, replace
 from rooflens.sweep.grid import AXES, OWN, Axes
 from rooflens.sweep.pricing import NOT_FITTING, Asked, figures, names, refusals
 from rooflens.sweep.record import Account, Refused
-from rooflens.sweep.shards import Case, Load, Piece, case, loads, pieces
+from rooflens.sweep.shards import Case, Lengths, Piece, case, loads, pieces
 from rooflens.workload import DEFAULT_TOKENS
 
 
@@ -28,7 +28,7 @@ class Work:
     asked: Callable[[Case], Asked]
 
     @cached_property
-    def loads(self) -> tuple[Load, ...]:
+    def loads(self) -> tuple[Lengths, ...]:
         """Every prompt, output and context."""
         return loads(self.axes)
 
@@ -71,7 +71,7 @@ def _priced(work: Work, piece: Piece, asked: Asked | RooflensError, sheet: Sheet
 
 
 def _rows(
-    work: Work, of: Case, asked: Asked, batches: tuple[int, ...], able: list[Load], sheet: Sheet
+    work: Work, of: Case, asked: Asked, batches: tuple[int, ...], able: list[Lengths], sheet: Sheet
 ) -> tuple[int, int]:
     """Rows written, and points left out because they do not fit."""
     np = library()
@@ -88,7 +88,7 @@ def _rows(
     return rows, shape[0] * shape[1] - rows
 
 
-def _loaded(asked: Asked, batches: tuple[int, ...], able: list[Load]) -> Any:
+def _loaded(asked: Asked, batches: tuple[int, ...], able: list[Lengths]) -> Any:
     """The deployment at all of these loads: batches down, loads across."""
     np = library()
     prompts = np.array([load.prompt or load.context or DEFAULT_TOKENS for load in able], np.float64)

@@ -18,8 +18,6 @@ MOST_REMEMBERED = 1000
 OPTIONS = ("-std=c++17",)
 _INCLUDE = re.compile(r'#include "([^"]+)"')
 
-Launch = Callable[..., None]
-
 
 class Card:
     """A device and one stream on it; everything here runs in that stream."""

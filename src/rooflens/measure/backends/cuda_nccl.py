@@ -63,7 +63,7 @@ class NcclMember:
         return Joined(self._library(), self._link(), ("eager", "graph"), "bf16")
 
     def tell(self, operation: Operation, size_bytes: int, launcher: Launcher, calls: int) -> float:
-        """See Group.tell: captures the graph, runs it once and compares every element."""
+        """See Members.tell: captures the graph, runs it once and compares every element."""
         act = self._act(operation, size_bytes)
         self._calls, self._held = calls, launcher == "graph"
 

@@ -67,7 +67,7 @@ class TorchMember:
         return Joined(f"{backend}, torch {self._torch.__version__}", level, ("eager",), DTYPE)
 
     def tell(self, operation: Operation, size_bytes: int, launcher: Launcher, calls: int) -> float:
-        """See Group.tell."""
+        """See Members.tell."""
         torch, count = self._torch, size_bytes // BYTES
         sent = ((torch.arange(count, device=self._place, dtype=torch.int32) + self._rank) % PERIOD).float()
         got = torch.full((result_bytes(operation, size_bytes, self._devices) // BYTES,), -1.0, device=self._place)

@@ -9,14 +9,14 @@ import re
 from collections.abc import Mapping
 
 from rooflens.readers.nodes.cells import count
-from rooflens.roofline.node import Gpu, Kind, Link, Node
+from rooflens.roofline.node import Gpu, Link, LinkKind, Node
 
 _TITLE = re.compile(
     r"^\W*(?P<what>Weight|Hops|Link Type|Link accessibility|Access)\b.*?(?:two GPUs|TABLE)\W*$", re.IGNORECASE
 )
 _NUMA = re.compile(r"^[ \t]*GPU *\[?(\d{1,3})\]?\s*:\s*\(Topology\) Numa Node:\s*(-?\d+)", re.MULTILINE)
 _NAME = re.compile(r"GPU\d{1,3}|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d")
-_KINDS: dict[str, Kind] = {"XGMI": "XGMI", "PCIE": "PCIe"}
+_KINDS: dict[str, LinkKind] = {"XGMI": "XGMI", "PCIE": "PCIe"}
 ROW = 2
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rooflens.records import record
-from rooflens.roofline.node import Gpu, Kind, Link, Nic, Node
+from rooflens.roofline.node import Gpu, Link, LinkKind, Nic, Node
 
 PEERS_ALONE = "this is topo -p2p, which says what peers may do and not how they are linked: add topo -m"
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -16,7 +16,7 @@ _CELL = re.compile(_ANY)
 _CELLS = re.compile(rf"(?:{_ANY})+$")
 _NEXT = re.compile(rf"\s*({_ANY})(?=\s|$|X|NV\d|P[IHX]|NODE|SYS|SOC)")
 _PEERS = ("OK", "CNS", "GNS", "TNS", "NS", "DR", "U")
-_KINDS: dict[str, Kind] = {"PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
+_KINDS: dict[str, LinkKind] = {"PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
 _LEGEND = re.compile(r"^[ \t]*(NIC\d+):\s*(\S+)\s*$", re.MULTILINE)
 _HIDDEN = re.compile(r"topo\s+-mp\b")
 _NO_SUCH = re.compile(

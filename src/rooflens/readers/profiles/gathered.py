@@ -9,7 +9,7 @@ from rooflens.arrays import library
 from rooflens.errors import BadFile
 from rooflens.readers.figures import shown
 from rooflens.readers.profiles.columns import Columns, Kind
-from rooflens.readers.profiles.grouped import Group, groups
+from rooflens.readers.profiles.grouped import Alike, groups
 from rooflens.readers.profiles.kernel_of import kernel_of
 from rooflens.readers.profiles.linking import Linked, Ops, linked
 from rooflens.readers.profiles.timeline import MICRO, Ran, timeline
@@ -74,7 +74,7 @@ def _graph(columns: Columns, kinds: Sequence[Kind], link: Linked) -> Any:
     return (own[kind] if len(kind) else np.zeros(0, dtype=bool)) | calls[link.call]
 
 
-def _kernels(found: Sequence[Group], kinds: Sequence[Kind], ops: Ops) -> tuple[Kernel, ...]:
+def _kernels(found: Sequence[Alike], kinds: Sequence[Kind], ops: Ops) -> tuple[Kernel, ...]:
     """The kernels of these groups; past the first MOST_KERNELS, the shortest ones together."""
     listed = [kernel_of(group, kinds[group.kind], ops) for group in found[:MOST_KERNELS]]
     rest = found[MOST_KERNELS:]

@@ -17,7 +17,7 @@ from rooflens.readers.profiles.linking import Linked, Ops
 from rooflens.readers.profiles.tensors import Work
 
 
-class Group(NamedTuple):
+class Alike(NamedTuple):
     """Launches that are alike, in microseconds. doing: their operator (-1: not known). main: its work is theirs."""
 
     kind: int
@@ -35,7 +35,7 @@ class Group(NamedTuple):
 class Grouped(NamedTuple):
     """Groups, the most time first, and of each activity its group (-1: a copy)."""
 
-    groups: list[Group]
+    groups: list[Alike]
     of_row: Any
 
 
@@ -67,7 +67,7 @@ def groups(columns: Columns, kinds: Sequence[Kind], ops: Ops, link: Linked, grap
     rank[ranked] = np.arange(len(ranked))
     of_row[rows] = rank[group]
     listed = [
-        Group(int(kind[rows[first[g]]]), int(doing[first[g]]), int(around[first[g]]), bool(main[first[g]]),
+        Alike(int(kind[rows[first[g]]]), int(doing[first[g]]), int(around[first[g]]), bool(main[first[g]]),
               bool(graph[rows[first[g]]]), int(calls[g]), float(total[g]), float(shortest[g]), float(longest[g]),
               works[pair[first[g]]])
         for g in ranked

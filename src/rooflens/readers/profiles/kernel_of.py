@@ -7,7 +7,7 @@ from typing import Any
 from rooflens.readers import bus
 from rooflens.readers.figures import shown, whole
 from rooflens.readers.profiles.columns import Kind
-from rooflens.readers.profiles.grouped import Group
+from rooflens.readers.profiles.grouped import Alike
 from rooflens.readers.profiles.kernel_names import Said, said
 from rooflens.readers.profiles.linking import Around, Ops
 from rooflens.readers.profiles.tensors import Work
@@ -18,7 +18,7 @@ _ITEM = {"float": 4, "half": 2, "bfloat16": 2, "double": 8, "long": 8, "int": 4,
          "short": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # fmt: skip
 
 
-def kernel_of(group: Group, kind: Kind, ops: Ops) -> Kernel:
+def kernel_of(group: Alike, kind: Kind, ops: Ops) -> Kernel:
     """The kernel that these launches are of."""
     named, work = said(kind.name), group.work if group.main else None
     dtype, unit = _math(named, work)
@@ -72,13 +72,13 @@ def _flops(
     return {dtype or "unknown": work.flops * calls} if work.flops else {}, {k: v for k, v in vector.items() if v}
 
 
-def _launch(kind: Kind, group: Group) -> Launch | None:
+def _launch(kind: Kind, group: Alike) -> Launch | None:
     if not kind.grid and not kind.block and kind.registers is None and not group.graph:
         return None
     return Launch(kind.grid, kind.block, kind.registers, kind.shared_bytes, group.graph)
 
 
-def _operator(group: Group, around: Around, ops: Ops) -> Operator | None:
+def _operator(group: Alike, around: Around, ops: Ops) -> Operator | None:
     """The operator, where the trace says one; of a kernel of a graph, what the replay ran inside of."""
     if group.doing < 0:
         if around == Around():
@@ -106,7 +106,7 @@ def _tuples(found: Any) -> Any:
     return found if whole(found) is not None and type(found) is int else "?"
 
 
-def _missing(group: Group, kind: Kind, ops: Ops) -> dict[str, str]:
+def _missing(group: Alike, kind: Kind, ops: Ops) -> dict[str, str]:
     """Why FLOPs or bytes are not known."""
     if group.main and group.work is not None:
         if group.work.flops is not None:
