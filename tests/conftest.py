@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import signal
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -27,6 +29,13 @@ class Told(NamedTuple):
     out: str
     err: str
 
+    @property
+    def json(self) -> dict[str, Any]:
+        """What it printed, as the object that it is."""
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _locks_of_these_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -46,3 +55,9 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
         return Told(code, caught.out, caught.err)
 
     return call
+
+
+@pytest.fixture
+def run(cli: Callable[..., Told]) -> Callable[[str], Told]:
+    """The same, called with a line."""
+    return lambda line: cli(*shlex.split(line))

@@ -14,7 +14,7 @@ import pytest
 
 from rooflens import __version__, artefacts
 from rooflens.catalogue import accelerators
-from rooflens.cli import _run, printing
+from rooflens.cli import printing
 from rooflens.errors import RooflensError
 from rooflens.units import show
 from tests.commands import commands, groups
@@ -26,30 +26,6 @@ PLACE = "place llama-2-7b --on a100-sxm4-80gb"
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-
-
-class Told:
-    """What one command line said."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> dict[str, object]:
-        found = json.loads(self.out)
-        assert isinstance(found, dict)
-        return found
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):
-    def call(line: str) -> Told:
-        capsys.readouterr()
-        code = _run(shlex.split(line))
-        caught = capsys.readouterr()
-        return Told(code, caught.out, caught.err)
-
-    return call
 
 
 @pytest.mark.parametrize("verb", [*commands(), *groups()])

@@ -17,23 +17,12 @@ import pytest
 
 from rooflens import __version__, models
 from rooflens.catalogue.store import ids
-from rooflens.cli import COMPLETING, VERBS, Verbs, _run, group
+from rooflens.cli import COMPLETING, VERBS, Verbs, group
 from rooflens.cli.completing import OPTIONS, Names, offering
 from rooflens.cli.completion import SHELLS
 from rooflens.practice.every import PROBLEMS, TOPICS
 
 HEAVY = {"numpy", "matplotlib", "rich", "torch", "ray", "pyarrow", "starlette"}
-
-
-@pytest.fixture
-def run(capsys):
-    def call(line: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = _run(shlex.split(line))
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return call
 
 
 def asked(words: str, last: str = "pass") -> subprocess.CompletedProcess[str]:

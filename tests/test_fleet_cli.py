@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -12,7 +11,6 @@ import pytest
 
 from rooflens import artefacts
 from rooflens.api.fleets import judged_fleet
-from rooflens.cli import _run
 from rooflens.cli.fleet import PARTS
 from rooflens.fleet.planted import plant
 from rooflens.present.canvas import text_boxes
@@ -40,37 +38,26 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]):
-    def run(line: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = _run(shlex.split(line))
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return run
-
-
 @pytest.mark.parametrize("part", ["report", "simulate"])
-def test_each_part_helps_and_ends_with_an_example(part: str, call) -> None:
-    code, out, _ = call(f"fleet {part} --help")
+def test_each_part_helps_and_ends_with_an_example(part: str, run) -> None:
+    code, out, _ = run(f"fleet {part} --help")
     assert code == 0
     assert out.strip().splitlines()[-1].strip().startswith(f"Example:  rooflens fleet {part}")
     assert "--json" in out
     assert "--lang [en|es|vi]" in out
 
 
-def test_the_group_lists_its_parts_and_knows_no_other(call) -> None:
-    code, out, _ = call("fleet --help")
+def test_the_group_lists_its_parts_and_knows_no_other(run) -> None:
+    code, out, _ = run("fleet --help")
     assert code == 0
     assert all(part in out for part in PARTS)
-    code, _, err = call("fleet raport")
+    code, _, err = run("fleet raport")
     assert code == 2
     assert "no such verb 'raport'; did you mean 'report'?" in err
 
 
-def test_a_sick_fleet_exits_1_and_says_who_and_why(sick: Path, call) -> None:
-    code, out, err = call(f"fleet report {sick} --model llama-3.1-8b --tp 2")
+def test_a_sick_fleet_exits_1_and_says_who_and_why(sick: Path, run) -> None:
+    code, out, err = run(f"fleet report {sick} --model llama-3.1-8b --tp 2")
     assert code == 1
     assert "out: devices 3, links 0; nodes without figures: 2" in err
     for said in (
@@ -81,24 +68,24 @@ def test_a_sick_fleet_exits_1_and_says_who_and_why(sick: Path, call) -> None:
         assert said in out
 
 
-def test_a_sound_fleet_exits_0(sound: Path, call) -> None:
-    code, out, _ = call(f"fleet report {sound}")
+def test_a_sound_fleet_exits_0(sound: Path, run) -> None:
+    code, out, _ = run(f"fleet report {sound}")
     assert code == 0
     assert out.splitlines()[-1] == "nobody is out"
 
 
-def test_nodes_that_were_expected_and_have_no_file_are_a_no(sound: Path, call) -> None:
-    assert call(f"fleet report {sound} --expect 6")[0] == 0
-    code, out, err = call(f"fleet report {sound} --expect 8")
+def test_nodes_that_were_expected_and_have_no_file_are_a_no(sound: Path, run) -> None:
+    assert run(f"fleet report {sound} --expect 6")[0] == 0
+    code, out, err = run(f"fleet report {sound} --expect 8")
     assert code == 1
     assert "2 of 8 nodes have no file" in out
     assert "nodes without figures: 2" in err
-    assert call(f"fleet report {sound} --expect 8 --fail-below answered=0.7")[0] == 0
-    assert call(f"fleet report {sound} --expect 8 --fail-below answered=0.8")[0] == 1
+    assert run(f"fleet report {sound} --expect 8 --fail-below answered=0.7")[0] == 0
+    assert run(f"fleet report {sound} --expect 8 --fail-below answered=0.8")[0] == 1
 
 
-def test_json_is_one_object_of_its_schema_and_the_file_is_the_same(sick: Path, tmp_path: Path, call) -> None:
-    code, out, _ = call(f"fleet report {sick} --json -o {tmp_path}")
+def test_json_is_one_object_of_its_schema_and_the_file_is_the_same(sick: Path, tmp_path: Path, run) -> None:
+    code, out, _ = run(f"fleet report {sick} --json -o {tmp_path}")
     found = json.loads(out)
     assert code == 1
     assert found["schema"] == "rooflens/fleet/1"
@@ -112,27 +99,27 @@ def test_json_is_one_object_of_its_schema_and_the_file_is_the_same(sick: Path, t
     [("peers=0.4", 0), ("peers=0.6", 1), ("answered=0.7", 0), ("answered=0.8", 1), ("ok=0.7 peers=0.4", 0),
      ("ok=0.9", 1), ("itself=0.9", 0)],
 )  # fmt: skip
-def test_limits_decide_the_exit_code_where_they_are_given(sick: Path, call, limits: str, code: int) -> None:
+def test_limits_decide_the_exit_code_where_they_are_given(sick: Path, run, limits: str, code: int) -> None:
     asked = " ".join(f"--fail-below {limit}" for limit in limits.split())
-    found, _, err = call(f"fleet report {sick} {asked}")
+    found, _, err = run(f"fleet report {sick} {asked}")
     assert found == code
     assert ("below the limit" in err) == bool(code)
 
 
-def test_a_baseline_is_made_and_used(sick: Path, sound: Path, tmp_path: Path, call) -> None:
+def test_a_baseline_is_made_and_used(sick: Path, sound: Path, tmp_path: Path, run) -> None:
     file = tmp_path / "baseline.json"
-    code, _, err = call(f"fleet report {sound} --save-baseline {file}")
+    code, _, err = run(f"fleet report {sound} --save-baseline {file}")
     assert code == 0
     assert f"this run is in {file}" in err
-    _, out, _ = call(f"fleet report {sick} --baseline {file} --all")
+    _, out, _ = run(f"fleet report {sick} --baseline {file} --all")
     assert "of baseline" in out
     assert "of its own past" in out
     assert "of the baseline" in out
 
 
 @pytest.mark.parametrize("lang", LANGUAGES[1:])
-def test_words_follow_the_language_and_figures_do_not(sick: Path, call, lang: str) -> None:
-    texts = {one: call(f"fleet report {sick} --model llama-3.1-8b --tp 2 --lang {one}")[1] for one in ("en", lang)}
+def test_words_follow_the_language_and_figures_do_not(sick: Path, run, lang: str) -> None:
+    texts = {one: run(f"fleet report {sick} --model llama-3.1-8b --tp 2 --lang {one}")[1] for one in ("en", lang)}
 
     def figures(text: str) -> list[str]:
         return sorted(re.findall(r"\d+\.\d+", text))
@@ -142,7 +129,7 @@ def test_words_follow_the_language_and_figures_do_not(sick: Path, call, lang: st
         assert left not in texts[lang]
 
 
-def test_wrong_use_is_a_sentence_and_exit_2(sound: Path, tmp_path: Path, call) -> None:
+def test_wrong_use_is_a_sentence_and_exit_2(sound: Path, tmp_path: Path, run) -> None:
     for line, said in (
         (f"report {sound} --plot x.gif", "must end in .png or .svg"),
         (f"report {sound} --tp 4", "name the model with --model"),
@@ -154,35 +141,35 @@ def test_wrong_use_is_a_sentence_and_exit_2(sound: Path, tmp_path: Path, call) -
         (f"report {sound} --save-baseline {sound / 'truth.json'}", "schema"),
         (f"report {sound} --baseline {tmp_path / 'none.json'}", "cannot read"),
     ):
-        code, _, err = call(f"fleet {line}")
+        code, _, err = run(f"fleet {line}")
         assert (code, said in err) == (2, True), (line, err)
 
 
-def test_simulate_writes_nodes_and_the_truth(tmp_path: Path, call) -> None:
-    code, out, _ = call(f"fleet simulate --nodes 3 --devices 2 --faults 1 --json -o {tmp_path}")
+def test_simulate_writes_nodes_and_the_truth(tmp_path: Path, run) -> None:
+    code, out, _ = run(f"fleet simulate --nodes 3 --devices 2 --faults 1 --json -o {tmp_path}")
     assert code == 0
     assert json.loads(out) == json.loads((tmp_path / "truth.json").read_text())
     assert sorted(path.name for path in tmp_path.glob("node*.json")) == ["node000.json", "node001.json", "node002.json"]
 
 
-def test_simulate_leaves_other_files_alone(tmp_path: Path, call) -> None:
+def test_simulate_leaves_other_files_alone(tmp_path: Path, run) -> None:
     """A node that was measured, or one of another made-up fleet, is neither overwritten nor mixed in."""
     (tmp_path / "node001.json").write_text("{}")
-    code, _, err = call(f"fleet simulate --nodes 3 --devices 1 -o {tmp_path}")
+    code, _, err = run(f"fleet simulate --nodes 3 --devices 1 -o {tmp_path}")
     assert (code, "holds node001.json, which is of another fleet; name a new folder" in err) == (2, True), err
     made = tmp_path / "made"
-    assert call(f"fleet simulate --nodes 3 --devices 1 -o {made}")[0] == 0
-    assert call(f"fleet simulate --nodes 3 --devices 1 --run 1 -o {made}")[0] == 0  # the same nodes anew
-    code, _, err = call(f"fleet simulate --nodes 2 --devices 1 -o {made}")
+    assert run(f"fleet simulate --nodes 3 --devices 1 -o {made}")[0] == 0
+    assert run(f"fleet simulate --nodes 3 --devices 1 --run 1 -o {made}")[0] == 0  # the same nodes anew
+    code, _, err = run(f"fleet simulate --nodes 2 --devices 1 -o {made}")
     assert (code, "holds node002.json" in err) == (2, True), err
 
 
-def test_why_a_node_is_silent_is_told_in_the_language(sound: Path, tmp_path: Path, call) -> None:
+def test_why_a_node_is_silent_is_told_in_the_language(sound: Path, tmp_path: Path, run) -> None:
     for path in sound.glob("node*.json"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     absent = Absent("node-x", "hung", "no answer within 45 s, nor a word from Ray's worker there")
     artefacts.write_json(tmp_path / "node-x.absent.json", absent, ABSENT)
-    code, out, _ = call(f"fleet report {tmp_path} --lang es")
+    code, out, _ = run(f"fleet report {tmp_path} --lang es")
     assert code == 1
     assert retold(absent.why, "es") != absent.why
     assert retold(absent.why, "es") in out
@@ -206,8 +193,8 @@ def test_the_picture_has_its_texts_inside_and_apart(sick: Path, lang: str) -> No
     assert over == []
 
 
-def test_a_picture_is_written_as_png_and_svg(sick: Path, tmp_path: Path, call) -> None:
-    assert call(f"fleet report {sick} --plot {tmp_path}/a.png")[0] == 1
+def test_a_picture_is_written_as_png_and_svg(sick: Path, tmp_path: Path, run) -> None:
+    assert run(f"fleet report {sick} --plot {tmp_path}/a.png")[0] == 1
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
-    call(f"fleet report {sick} --plot {tmp_path}/a.svg")
+    run(f"fleet report {sick} --plot {tmp_path}/a.svg")
     assert ET.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
-import shlex
 
 import pytest
 
-from rooflens.cli import _run
 from rooflens.errors import RooflensError
 from rooflens.practice.every import PROBLEMS, TOPICS, draw, problem, several
 from rooflens.practice.judging import PLAIN, judge, mistakes, read, written
@@ -148,17 +146,6 @@ PLANTED = {  # what a person gets who makes the mistake, by hand
 def own_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-
-
-@pytest.fixture
-def run(capsys):
-    def call(line: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = _run(shlex.split(line))
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return call
 
 
 def answered(question: Question, value: float) -> Judged:
