@@ -1,7 +1,7 @@
 """Decode steps of an 8B model as a profiler sees them: eager by a library, eager by a plain stack, and under a graph.
 
-    python benchmarks/h200_trace.py FOLDER            traces (PyTorch profiler, shapes recorded) and unprofiled times
-    ncu --profile-from-start off --set roofline --page raw --csv ... python benchmarks/h200_trace.py --counters
+    python -m benchmarks.h200_trace FOLDER            traces (PyTorch profiler, shapes recorded) and unprofiled times
+    ncu --profile-from-start off --set roofline --page raw --csv ... python -m benchmarks.h200_trace --counters
 
 Llama-3.1-8B shapes, random weights, bf16, batch 4, context 1024. --counters runs one layer of the plain stack once, for
 the hardware's own counts beside what its shapes say.
@@ -22,8 +22,10 @@ from statistics import median
 from typing import Any
 
 import torch
-from h200_steps import MODELS, Stack, bf16
 from torch.profiler import ProfilerActivity, profile, record_function
+
+from benchmarks.h200_steps import bf16
+from benchmarks.llama_stack import MODELS, Stack, captured
 
 NAME, BATCH, CONTEXT, STEPS = "llama-3.1-8b", 4, 1024, 2
 
@@ -52,24 +54,11 @@ def library_step() -> Callable[[], object]:
 
 
 def stack_step(layers: int | None = None) -> Callable[[], object]:
-    """A step of the plain stack of h200_steps."""
+    """A step of the plain stack."""
     sizes = MODELS[NAME]
     stack = Stack((layers or sizes[0], *sizes[1:]), fp8=False)
     stack.fill(BATCH, CONTEXT)
     return partial(stack.step, bf16(BATCH, 1, sizes[1]), CONTEXT - 1, cached=True)
-
-
-def graphed(run: Callable[[], object]) -> Callable[[], object]:
-    """The same step, replayed."""
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            run()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
 
 
 def traced(run: Callable[[], object], path: Path) -> dict[str, Any]:
@@ -109,7 +98,7 @@ def main() -> None:
             return
         out, found = Path(sys.argv[1]), []
         plain = stack_step()
-        found.append(traced(graphed(plain), out / "graph.json.gz"))
+        found.append(traced(captured(plain).replay, out / "graph.json.gz"))
         found.append(traced(plain, out / "eager.json.gz"))
         del plain
         torch.cuda.empty_cache()
