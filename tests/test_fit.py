@@ -64,6 +64,17 @@ def test_factors_bring_their_own_points_nearer(times, parts):
     assert error(found) <= error((1, 1, 1)) + 1e-6
 
 
+@pytest.mark.parametrize("times", [0.5, 1.3, 6.0])
+@pytest.mark.parametrize("points", [4, 50])
+def test_points_that_agree_are_believed_however_far_they_lie(times, points):
+    """One part alone, prior variance v = 0.5^2 + 0.35^2: n points leave v / (v + noise^2 / n) of the way to go."""
+    v, noise = 0.5**2 + 0.35**2, NOISE**2 / points
+    roofs, fixed, prompts = factors([(2.0, 0.0, 0.0)] * points, [2.0 * times] * points)
+    assert roofs - 1 == pytest.approx((times - 1) * v / (v + noise), rel=2e-4)
+    moved_along = 0.35**2 / v  # what nobody saw moves by what parts have in common
+    assert (fixed - 1, prompts - 1) == pytest.approx([(roofs - 1) * moved_along] * 2)
+
+
 def test_a_small_system_is_solved():
     assert solved([[0.0, 2.0], [4.0, 1.0]], [2.0, 9.0]) == pytest.approx([2.0, 1.0])
 
@@ -97,6 +108,7 @@ def test_the_door_writes_a_file_that_predict_takes(cli, tmp_path):
         (["1,1024,512,0.008", "4,1024,512,0.009"], "beats the floor"),
         (["1,1024,512,x", "4,1024,512,9"], "not a number"),
         (["1,1024,512,-3", "4,1024,512,9"], "above 0"),
+        (["1,1024,512,8", "4,1024,512,0"], "above 0"),
         (["1.5,1024,512,8", "4,1024,512,9"], "batch"),
         (["1,1024", "4,1024,512,9"], "not a number"),
     ],

@@ -12,6 +12,7 @@ from rooflens.prediction.deployment import Deployment, batch_at_ridge
 from rooflens.prediction.memory import reserve
 from rooflens.prediction.predicting import predict
 from rooflens.roofline.math import resolve
+from rooflens.roofline.price import kind_of, price
 
 
 def deployment(name, on, weights=None, kv=None, tp=1, ep=1, dp=1, pp=1, **load):
@@ -56,6 +57,27 @@ def test_the_ridge_batch_of_a_dense_model_is_the_ridge_point_of_its_math():
     """Each weight gives 2 FLOPs a sequence for 2 bytes in bf16, so B = 989.4 / 3.35 = 295.3."""
     assert batch_at_ridge(deployment("llama-3.1-8b", "h100-sxm5-80gb")) == pytest.approx(296, abs=1)
     assert batch_at_ridge(deployment("llama-3.1-8b", "h100-sxm5-80gb", weights="int4")) < 100
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [("llama-3.1-8b", None), ("llama-3.1-8b", "int4"), ("gemma-3-1b", "fp8"), ("qwen3-30b-a3b", None)],
+)
+def test_the_ridge_batch_is_the_first_whose_arithmetic_takes_as_long_as_its_weights(name, weights):
+    found = batch_at_ridge(deployment(name, "h100-sxm5-80gb", weights))
+
+    def seconds(batch):
+        spent = {"compute": 0.0, "memory": 0.0}
+        served = deployment(name, "h100-sxm5-80gb", weights, batch=float(batch))
+        for operator in served.operators("decode"):
+            if any(row.contracts and row.home in ("weight", "tied") for row in operator.rows):
+                for resource, one_s in price(operator, served.machine, activations=False).times_s.items():
+                    spent[kind_of(resource)] += operator.count * one_s
+        return spent["compute"], spent["memory"]
+
+    (compute_s, memory_s), (before_s, read_s) = seconds(found), seconds(found - 1)
+    assert compute_s >= memory_s
+    assert before_s < read_s
 
 
 def test_what_the_time_goes_to_adds_up_to_the_floor():

@@ -44,6 +44,34 @@ def test_a_step_is_its_work_and_what_each_kernel_costs_beside_it(profile):
     assert expected.time_s == pytest.approx(streamed + kernels + small, rel=0.02)
 
 
+def test_what_a_kernel_costs_is_what_is_left_of_its_time_beside_its_bytes(profile):
+    """A product streams n x k weights of two bytes; attention the keys and values of its kv heads, two bytes each."""
+    read = stack(profile).machine.memory("read").value
+    product = next(p for p in profile.gemms if p.trusted and p.m == 1)
+    short = next(p for p in profile.attention if p.trusted and (p.implementation or "").endswith("graph"))
+    sizes = [(4096, 4096), (14336, 4096), (4096, 28672)]
+    gemms = tuple(replace(product, n=n, k=k, time_s=2 * n * k / read + 3e-6) for n, k in sizes)
+    own = {"batch": 4, "tokens": 1, "layers": 2, "heads": 32, "kv_heads": 8, "width": 32 * 128}
+
+    def attends(context, apart_s, share):
+        cached = 2 * 2 * 4 * context * 8 * 128
+        return replace(short, **own, context=context, time_s=2 * (cached / read / share + apart_s))
+
+    points = (attends(256, 5e-6, 1.0), attends(512, 5e-6, 1.0), attends(65536, 0.0, 0.8))
+    found = stack(replace(profile, gemms=gemms, attention=points))
+    assert found.product_s == pytest.approx(3e-6)
+    assert found.attention_s == pytest.approx(5e-6)
+    assert found.attention_share == pytest.approx(0.8)
+
+
+def test_attention_reads_its_cache_at_the_share_that_was_measured_and_computes_as_before(profile):
+    """Keys and values of 8 heads of 128, two bytes each, in 32 layers; at half of the rate they take twice as long."""
+    whole, half = (replace(stack(profile), attention_share=share) for share in (1.0, 0.5))
+    cached = 32 * 16 * 32768 * 2 * 8 * 128 * 2
+    more_s = half.expect(load(16, 32768), "decode").time_s - whole.expect(load(16, 32768), "decode").time_s
+    assert more_s == pytest.approx(cached / whole.machine.memory("read").value, rel=0.01)
+
+
 def test_every_part_is_measured_here_but_one_that_says_its_rows(profile):
     origins = {constant.name: constant.origin for constant in stack(profile).constants}
     assert origins.pop("small kernel beside products, over one in a chain").startswith("fitted on 84 rows")

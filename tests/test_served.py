@@ -136,8 +136,8 @@ def test_more_devices_help_but_for_their_collectives(model):
 
 def test_a_replica_more_with_sequences_of_its_own_changes_no_step():
     one, two = (bind(engine(0), made("llama-3.2-1b", H100, how, None)) for how in ((), (("dp", 2),)))
-    for batch in (1.0, 7.0, 300.0):
-        assert two.tpot_s(2 * batch, 1000.0) == pytest.approx(one.tpot_s(batch, 1000.0), rel=1e-12)
+    for batch, output in ((1.0, 0.0), (7.0, 0.0), (300.0, 0.0), (7.0, 200.0), (300.0, 200.0)):
+        assert two.tpot_s(2 * batch, 1000.0, output) == pytest.approx(one.tpot_s(batch, 1000.0, output), rel=1e-12)
 
 
 positive = st.floats(1e-4, 10)
@@ -209,6 +209,21 @@ def test_a_cost_of_nothing_takes_only_its_fixed_time():
     one = engine(0).asked(operator, load, "decode")
     assert one.roofs_s == 0
     assert one.fixed_s > 0
+
+
+def test_a_kernel_takes_its_demand_over_the_share_of_each_roof_that_engines_reach():
+    c, at, deployment = served(), machine(H100), made("llama-3.1-8b", H100, (), None)
+    read = at.memory("read").value
+    of = {o.name: o for o in replace(deployment, batch=16.0).operators("decode")}
+    product, attention = (of[name] for name in ("gate_up", "attention"))
+    one = engine(0).asked(product, deployment, "decode")
+    moved = product.cost.weight_bytes / c.memory["16"] + product.cost.activation_bytes * c.activations / c.copy
+    assert one.own["memory"] == pytest.approx(moved / read)
+    assert one.own["compute:bf16"] == pytest.approx(product.cost.total_flops / (c.compute["16"] * 989.4e12), rel=1e-4)
+    cached = attention.cost.kv_bytes / c.cache + attention.cost.activation_bytes * c.activations / c.copy
+    assert engine(0).asked(attention, deployment, "decode").own["memory"] == pytest.approx(cached / read)
+    once = product.cost.weight_bytes / c.memory["16"] + product.cost.activation_bytes / c.copy
+    assert engine(0).asked(product, deployment, "one").own["memory"] == pytest.approx(once / read)  # in a prompt
 
 
 def test_the_interval_is_that_of_what_was_asked():

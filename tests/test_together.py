@@ -84,6 +84,12 @@ def test_the_slowest_is_seen_against_the_median():
     assert not costs.behind
 
 
+@pytest.mark.parametrize("values", [{}, {"cuda:0": 4.5e12, "cuda:1": 0.0}])
+def test_devices_are_compared_by_figures_above_0(values):
+    with pytest.raises(ValueError, match="memory/main/read: every device needs a figure above 0"):
+        Across("memory/main/read", "B/s", values)
+
+
 def test_untrusted_and_lonely_figures_are_not_compared(profile):
     worse = replace(profile, ceilings=tuple(replace(c, trusted=c.kind != "memory") for c in profile.ceilings))
     ids = {a.id for a in across({"a": profile, "b": worse})}

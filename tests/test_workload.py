@@ -22,11 +22,25 @@ from rooflens.workload import Step
 BF16 = workload.precision(dtype("bf16"))
 MIXTRAL = models.named("mixtral-8x7b", Choices(links=True))
 LLAMA = models.named("llama-3.1-8b")
+PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41)
 sizes = st.integers(1, 40)
 
 
 def cost(model: models.Model, *steps: Step) -> Cost:
     return total(o.cost * o.count for o in workload.operators(model, steps, BF16))
+
+
+def test_every_demand_of_a_cost_is_added_and_taken_so_often():
+    names = ("vector_flops", "weight_bytes", "kv_bytes", "activation_bytes", "link_bytes", "launches", "link_steps",
+             "network_bytes", "network_steps")  # fmt: skip
+    one = Cost({"bf16": 2.0, "fp8": 3.0}, **{name: float(prime) for name, prime in zip(names, PRIMES, strict=True)})
+    other = Cost({"fp8": 5.0, "int8": 7.0}, **dict.fromkeys(names, 1.0))
+    thrice, both = one * 3.0, one + other
+    assert thrice.flops == {"bf16": 6.0, "fp8": 9.0}
+    assert [getattr(thrice, name) for name in names] == [3.0 * prime for prime in PRIMES]
+    assert both.flops == {"bf16": 2.0, "fp8": 8.0, "int8": 7.0}
+    assert [getattr(both, name) for name in names] == [prime + 1.0 for prime in PRIMES]
+    assert (one.total_flops, one.streamed_bytes, one.bytes) == (5.0, 13.0 + 17.0, 13.0 + 17.0 + 19.0)
 
 
 @given(sizes, sizes, sizes, st.sampled_from(["window", "chunk"]))
