@@ -519,6 +519,28 @@ def test_how_the_plot_is_looked_at_is_in_the_link(visit) -> None:
     assert again.locator(".plot line.roof").count() == lines
 
 
+@pytest.mark.parametrize("axes", ["", "&axes=linear"])
+@pytest.mark.parametrize(
+    "see", ["1e308 1.1e308 1 2", "1 1.0000000000000002 1 2", "-1e9 1e9 -1e9 1e9", "0 1e-320 0 1e-320"]
+)
+def test_a_link_to_where_nothing_can_be_seen_shows_all(visit, see, axes) -> None:
+    page = visit(f"{LLAMA}{axes}&see={see}")
+    assert page.locator(".plot line.roof").count() > 3
+    assert page.locator(".plot line.grid").count() < 40
+
+
+@pytest.mark.parametrize("axes", ["", "&axes=linear"])
+def test_nobody_zooms_to_where_nothing_is_told_apart(visit, axes) -> None:
+    page = visit(f"{LLAMA}{axes}")
+    page.focus(".plot > svg")
+    for key in ("-", "+", "ArrowLeft"):
+        for _ in range(150):
+            page.keyboard.press(key)
+        assert 0 < page.locator(".plot line.grid").count() < 40
+    page.keyboard.press("0")
+    assert page.locator(".plot line.roof").count() > 3
+
+
 def test_a_claim_that_is_judged_takes_no_other_sentence_away(visit) -> None:
     page = visit()
     page.fill("#context", "1000000")

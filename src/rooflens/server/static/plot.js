@@ -2,7 +2,7 @@
 import { svg } from "./dom.js";
 import { Hint } from "./hint.js";
 import { Names } from "./names.js";
-import { around, joined, set, ticks, within } from "./scale.js";
+import { around, joined, sees, set, ticks, within } from "./scale.js";
 
 const MARGIN = { top: 22, right: 12, bottom: 40, left: 77 };  // at letters of 12 pixels
 export const MARKS = [
@@ -29,8 +29,8 @@ export class Plot {
     const wanted = { x: plot.x, y: plot.y };
     if (fresh || !this.whole) this.whole = wanted;
     else this.whole = { x: joined(this.whole.x, wanted.x), y: joined(this.whole.y, wanted.y) };
-    if (this.wanted) this._see(this.wanted);
-    else if (fresh || !this.zoomed) this.fit();
+    const seen = this.wanted && this._see(this.wanted);
+    if (!seen && (fresh || !this.zoomed)) this.fit();
     this.wanted = null;
     this.draw();
   }
@@ -50,20 +50,27 @@ export class Plot {
     this.draw();
   }
 
+  // What is too far, too small or too large to be seen is not looked at.
   _see([left, right, bottom, top]) {
+    const { x, y } = this._all();
+    if (!sees([left, right], x) || !sees([bottom, top], y)) return false;
     this.zoomed = true;
     this.x = [left, right];
     this.y = [bottom, top];
+    return true;
+  }
+
+  // Everything, on the axes that are drawn.
+  _all() {
+    const { x, y } = this.whole;
+    return this.linear ? { x: [0, x[1] / 3], y: [0, y[1] / 4] } : { x: x.map(Math.log10), y: y.map(Math.log10) };
   }
 
   // All of it; a hand that wants that says so with `told`.
   fit(told = false) {
     if (this.zoomed || told) this.moved();
     this.zoomed = false;
-    if (!this.whole) return;
-    const { x, y } = this.whole;
-    this.x = this.linear ? [0, x[1] / 3] : x.map(Math.log10);
-    this.y = this.linear ? [0, y[1] / 4] : y.map(Math.log10);
+    if (this.whole) Object.assign(this, this._all());
   }
 
   setLinear(linear) {
@@ -85,20 +92,18 @@ export class Plot {
 
   zoom(factor, at = [0.5, 0.5]) {
     if (!this.x) return;  // no answer yet
-    this.zoomed = true;
-    this.moved();
-    this.x = around(this.x, factor, at[0]);
-    this.y = around(this.y, factor, 1 - at[1]);
-    this.draw();
+    this._look(around(this.x, factor, at[0]), around(this.y, factor, 1 - at[1]));
   }
 
   pan(dx, dy) {
     if (!this.x) return;
-    this.zoomed = true;
-    this.moved();
     const [w, h] = [this.x[1] - this.x[0], this.y[1] - this.y[0]];
-    this.x = this.x.map((v) => v - dx * w);
-    this.y = this.y.map((v) => v + dy * h);
+    this._look(this.x.map((v) => v - dx * w), this.y.map((v) => v + dy * h));
+  }
+
+  _look(x, y) {
+    if (!this._see([...x, ...y])) return;
+    this.moved();
     this.draw();
   }
 

@@ -9,6 +9,12 @@ export function around([low, high], factor, share) {
   return [at - (at - low) * factor, at + (high - at) * factor];
 }
 
+// Whether a span of an axis shows something of the whole: neither far away, nor so small or large that nothing is told apart.
+export function sees([low, high], whole) {
+  const [size, all] = [high - low, whole[1] - whole[0]];
+  return size > 1e-4 * all && size < 30 * all && low < whole[1] + 30 * all && high > whole[0] - 30 * all;
+}
+
 export function joined(one, other) {
   return [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
 }
@@ -17,18 +23,19 @@ export function crossing(one, other) {
   return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
 }
 
-// Where an axis is marked: whole decades, or round steps of a linear one, named as the decade names its unit.
+// Where an axis is marked: whole decades, or round steps of a linear one and within a decade.
 export function ticks([low, high], linear, decades, most) {
   if (!linear) {
     const every = Math.max(1, Math.ceil((high - low) / Math.max(1, most)));
     const found = [];
-    for (let n = Math.ceil(low); n <= high; n += 1) if (n % every === 0) found.push([n, decades[n] ?? `1e${n}`]);
-    return found;
+    for (let n = every * Math.ceil(low / every); n <= high; n += every) found.push([n, decades[n] ?? `1e${n}`]);
+    return found.length ? found : ticks([10 ** low, 10 ** high], true, decades, most).map(([v, label]) => [Math.log10(v), label]);
   }
   const power = Math.floor(Math.log10((high - low) / 2));
   const step = [1, 2, 5, 10].map((m) => m * 10 ** power).find((s) => (high - low) / s <= Math.max(2, most)) ?? 10 ** (power + 1);
   const found = [];
-  for (let v = Math.ceil(low / step) * step; v <= high; v += step) found.push([v, v === 0 ? "0" : v.toPrecision(2).replace("e+", "e")]);
+  const digits = Math.max(2, 1 + Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / step)));
+  for (let v = Math.ceil(low / step) * step; v <= high; v += step) found.push([v, v === 0 ? "0" : v.toPrecision(Math.min(digits, 9)).replace("e+", "e")]);
   return found;
 }
 
