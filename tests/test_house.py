@@ -154,6 +154,30 @@ def test_files_have_one_subject_and_functions_one_job_so_both_stay_short():
     assert {one for path in SOURCES for one in long_ones(path)} == set(LONG)
 
 
+# Rooms whose answers follow from what they are given, and the files in them that read data of their own.
+IMPURE = {"asyncio", "datetime", "io", "os", "pathlib", "platform", "shutil", "signal", "socket", "subprocess",
+          "tempfile", "threading", "time", "urllib"}  # fmt: skip
+OWN_DATA = {"catalogue/calibrations.py", "catalogue/store.py", "models/__init__.py", "models/spellings.py"}
+
+
+def pure_rooms():
+    (floors,) = (c for c in PROJECT["tool"]["importlinter"]["contracts"] if c.get("exhaustive"))
+    layers = [re.findall(r"\w+", layer) for layer in floors["layers"]]
+    think = next(i for i, rooms in enumerate(layers) if "prediction" in rooms)
+    roof = layers.index(["roofline"])
+    return {room for rooms in [layers[think], *layers[roof:]] for room in rooms}
+
+
+def test_floors_up_to_the_roof_and_thinking_know_no_clock_no_environment_and_no_files():
+    rooms = pure_rooms()
+    assert {"claims", "levers", "operators", "roofline", "units"} <= rooms
+    assert rooms & {"measure", "readers", "artefacts", "present", "lab", "fleet", "cli"} == set()
+    pure = [path for path in SOURCES if named(path).partition("/")[0].removesuffix(".py") in rooms]
+    assert {named(path) for path in pure if IMPURE & set(imported_packages(path))} == OWN_DATA
+    calls = [n for path in pure for n in ast.walk(parsed(path)) if isinstance(n, ast.Call)]
+    assert [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "open"] == []
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=named)
 def test_what_is_public_says_what_it_is(path):
     tree = parsed(path)
