@@ -28,7 +28,7 @@ NOTES: dict[str, str] = {
     "refused": "{key}: of {id} {count} of {all} figures are not trusted, and so of {more} more ceilings",
     "simulated": "simulated: nothing of this was measured",
     "budget": "{node}: time ran out before all was measured",
-    "twice": "{node} and {other} hold the same measurement, to the last digit: it counts once, as {node}",
+    "twice": "{node} counts once: {other} holds the same measurement, to the last digit",
     "missing": "{count} of {all} nodes have no file",
     "lacks": "{of}: no figure of {id}, which its equals have",
     "mute": "nothing was measured of {of}; measure this node again",
