@@ -86,6 +86,18 @@ def test_a_node_that_gives_no_profile_says_why_and_ends_nobody_elses_run(node, t
     assert [path.name for path in (tmp_path / "nodes").iterdir()] == ["a.absent.json"]
 
 
+@pytest.mark.parametrize(("tasks", "given", "left"), [("3", "1", "none"), ("3", "4", "4"), ("1", "1", "1")])
+def test_threads_that_torchrun_sets_by_itself_do_not_limit_the_measurement(
+    node, tmp_path, monkeypatch, tasks, given, left
+):
+    """It sets one for each of several tasks of a node, where nobody has said how many."""
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "7")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", tasks)
+    monkeypatch.setenv("OMP_NUM_THREADS", given)
+    node("a", does='#!/bin/sh\necho "${OMP_NUM_THREADS:-none}" >&2\nexit 2\n')
+    assert absent(tmp_path, "a").why == left
+
+
 def test_a_device_that_is_none_is_refused_by_rooflens_itself(node, tmp_path):
     node("a", "--device", "fake:a:clok")
     assert absent(tmp_path, "a").state == "refused"

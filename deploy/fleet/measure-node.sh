@@ -16,6 +16,9 @@ node=${NODE:-${SLURMD_NODENAME:-$(hostname)}}
 limit=${LIMIT_S:-3600}
 file=$folder/$node.json
 absent=$folder/$node.absent.json
+if [ -n "${TORCHELASTIC_RUN_ID:-}" ] && [ "${LOCAL_WORLD_SIZE:-1}" -gt 1 ] && [ "${OMP_NUM_THREADS:-}" = 1 ]; then
+  unset OMP_NUM_THREADS # torchrun's own, for several tasks of a node: measuring sets its threads itself
+fi
 
 # A file is there whole or not at all. $1: state; $2: why.
 miss() {
