@@ -10,7 +10,8 @@ import pytest
 import rooflens
 from rooflens.live.families import FAMILIES
 from rooflens.records import encode, fields
-from rooflens.sweep.columns import FIGURES, NAMED
+from rooflens.sweep.columns import FIGURES
+from rooflens.sweep.grid import NAMED
 from rooflens.telemetry.record import Rates, Roof, Spread
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "glossary.md"
