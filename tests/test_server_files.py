@@ -64,6 +64,16 @@ def test_the_verb_that_reads_a_file_is_known_by_its_beginning(tmp_path, name, co
     assert uploads.verb(tmp_path / name) == verb
 
 
+@pytest.mark.parametrize("content", ['[{"avg_ts": 1, "n_prompt"', "[" * 100_000, '{"a": [1, 2'])
+def test_json_that_is_cut_off_or_too_deep_is_told_in_the_language_and_of_one_kind(tmp_path, content) -> None:
+    (tmp_path / "cut.json").write_text(content)
+    with pytest.raises(RooflensError) as said:
+        uploads.read(tmp_path / "cut.json", uploads.Asked())
+    told = {lang: refused(str(said.value).replace(f"{tmp_path}/", ""), lang) for lang in ("en", "es", "vi")}
+    assert len(set(told.values())) == 3
+    assert all(text.startswith("cut.json: ") and "text of a node" not in text for text in told.values())
+
+
 def test_a_folder_whose_owner_is_gone_is_swept_and_no_other(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(memory, "SHARED", tmp_path)
     left, foreign, elsewhere = (tmp_path / name for name in (f"{memory.OURS}left", "rooflens-other", "kept"))

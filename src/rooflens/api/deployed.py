@@ -139,7 +139,7 @@ def within(model: Model, positions: float, instead: str) -> None:
     """Raises RooflensError for more positions than the model was made for."""
     if model.max_context is not None and positions > model.max_context:
         raise RooflensError(
-            f"{model.name} was made for {model.max_context} positions, and {positions:g} are asked for; {instead}"
+            f"{model.name} was made for {model.max_context} positions, and {positions:.15g} are asked for; {instead}"
         )
 
 
