@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -41,6 +42,17 @@ class Told(NamedTuple):
 def _locks_of_these_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Another measurement on this computer is not waited for."""
     os.environ["ROOFLENS_LOCKS"] = str(tmp_path_factory.mktemp("locks"))
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, a home of its own, and no GPU."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    (tmp_path / "room").mkdir()
+    monkeypatch.chdir(tmp_path / "room")
+    return tmp_path / "room"
 
 
 @pytest.fixture

@@ -606,12 +606,19 @@ def test_a_recording_played_again_says_what_was_said_live(tmp_path):
     assert list(watched(file, judge))[-1].models == tuple(judge.reading(live[-1].url, one) for one in live[-1].rates)
 
 
-def test_a_recording_that_was_cut_off_is_read_up_to_there(tmp_path):
-    file = tmp_path / "run.jsonl"
-    for i in range(3):
-        append(file, Page(float(i), "http://a/metrics", vllm(generated=i)))
-    file.write_bytes(file.read_bytes()[:-20])
-    assert [page.at_s for page in replay(file)] == [0.0, 1.0]
+def test_a_recording_cut_off_anywhere_is_read_up_to_there_and_goes_on_behind(tmp_path):
+    """A page holds braces and quotes, and may be cut off behind any of them."""
+    file, again = tmp_path / "run.jsonl", tmp_path / "again.jsonl"
+    for i in range(2):
+        append(file, Page(float(i), "http://a/metrics", f'up{{a="\\\\b"}} {i}\nup{{}} é\n'))
+    whole = file.read_bytes()
+    end = whole.index(b"\n")  # of the first page
+    for cut in range(2, len(whole)):
+        again.write_bytes(whole[:cut])
+        kept = [0.0, 1.0][: (cut >= end) + (cut >= len(whole) - 1)]
+        assert [page.at_s for page in replay(again)] == kept, cut
+        append(again, Page(2.0, "http://a/metrics", failed="it hung"))
+        assert [page.at_s for page in replay(again)] == [*kept, 2.0], cut
 
 
 @pytest.mark.parametrize("line", ["{", '{"schema": "other/1"}', '{"schema": "rooflens/scrape/1", "at_s": true}', "[1]"])

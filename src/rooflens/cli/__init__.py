@@ -151,6 +151,9 @@ def _open_streams() -> None:
         if stream is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - to the end
         elif isinstance(stream, io.TextIOWrapper):
+            if isinstance(stream.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: what a write leaves over would be lost
+                stream = io.TextIOWrapper(io.BufferedWriter(stream.buffer), stream.encoding, line_buffering=True)
+                setattr(sys, name, stream)
             stream.reconfigure(errors="backslashreplace")
 
 

@@ -10,7 +10,7 @@ from rooflens import artefacts
 from rooflens.cli.options import Finite, Named, json_flag, lang
 from rooflens.cli.printing import bar, emit
 from rooflens.fleet.faults import KINDS, LOSS
-from rooflens.fleet.planted import FILE, MOST_DEVICES, MOST_NODES, SCHEMA, plant, wanted
+from rooflens.fleet.planted import FILE, MOST_DEVICES, MOST_NODES, MOST_RUNS, SCHEMA, plant, wanted
 from rooflens.records import encode
 
 
@@ -26,7 +26,9 @@ from rooflens.records import encode
 )
 @click.option("--loss", type=Finite(0.001, 0.9), default=LOSS, show_default=True, help="What a fault costs.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of devices, faults and noise.")
-@click.option("--run", type=click.IntRange(0), default=0, show_default=True, help="The same devices on another day.")
+@click.option(
+    "--run", type=click.IntRange(0, MOST_RUNS), default=0, show_default=True, help="The same devices on another day."
+)
 @lang
 @json_flag
 def command(

@@ -16,6 +16,7 @@ from rooflens.roofline.profile import SCHEMA as PROFILE
 SCHEMA = "rooflens/fleet-truth/1"
 FILE = "truth.json"
 MOST_NODES, MOST_DEVICES = 100_000, 64
+MOST_RUNS = 36_500  # days, a hundred years of them
 
 
 @record

@@ -67,7 +67,11 @@ class Staged:
         return target if (target / PROFILE).is_file() else None
 
     def _move(self, target: Path) -> None:
-        """The manifest last; then files of an older run, which this one did not make, go."""
+        """An older manifest goes first, the new one comes last: none ever stands beside files of another run.
+
+        Then files of an older run, which this one did not make, go.
+        """
+        (target / MANIFEST).unlink(missing_ok=True)
         for name in sorted(self.made, key=lambda name: name == MANIFEST):
             if (self.folder / name).is_file():
                 (self.folder / name).replace(target / name)

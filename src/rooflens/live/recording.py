@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from rooflens.records import record
 
 SCHEMA = "rooflens/scrape/1"
 LONGEST_LINE = 64 << 20
+_OPENING = json.dumps({"schema": SCHEMA})[:-1].encode()
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)')
 
 
 @record
@@ -36,28 +39,27 @@ class Page:
 
 
 def append(path: Path, page: Page) -> None:
-    """Adds a page to a recording, in one write. Raises RooflensError where the file cannot be written."""
+    """Adds a page to a recording, in one write, on a line of its own also behind one that was cut off.
+
+    Raises RooflensError where the file cannot be written.
+    """
     said: dict[str, object] = {"schema": SCHEMA, "at_s": page.at_s, "url": page.url}
     said |= {"about": page.about} if page.about else {}
     said |= {"text": page.text} if page.text is not None else {"failed": page.failed or ""}
     try:
-        with path.open("ab") as file:
-            file.write(json.dumps(said, ensure_ascii=True, allow_nan=False).encode() + b"\n")
+        with path.open("ab+") as file:
+            begun = file.seek(max(0, file.tell() - 1)) >= 0 and file.read(1) not in (b"", b"\n")
+            file.write(b"\n" * begun + json.dumps(said, ensure_ascii=True, allow_nan=False).encode() + b"\n")
     except OSError as error:
         raise RooflensError(f"cannot write {path}: {reason(error)}; choose another place with --record") from None
 
 
 def replay(path: Path) -> Iterator[Page]:
-    """The pages of a recording, in its order. A last line that is cut off is left out; any other fault is BadFile."""
+    """The pages of a recording, in its order. A line that is cut off is left out; any other fault is BadFile."""
     with content(path) as found:
-        lines = enumerate(_lines(found), 1)
-        number, line = next(lines, (1, b""))
-        for after, following in lines:
-            if line.strip():
-                yield _page(line, str(path), number)
-            number, line = after, following
-        if line.strip() and line.rstrip().endswith(b"}"):
-            yield _page(line, str(path), number)
+        for number, line in enumerate(_lines(found), 1):
+            if line.strip() and (page := _page(line, str(path), number)):
+                yield page
 
 
 def _lines(found: Any) -> Iterator[bytes]:
@@ -70,10 +72,19 @@ def _lines(found: Any) -> Iterator[bytes]:
     yield rest
 
 
-def _page(line: bytes, where: str, number: int) -> Page:
+def _cut_off(line: bytes, number: int) -> bool:
+    """Whether its writer was killed, or the disk full: it begins as a page does, and nothing closes outside texts."""
+    begins = line.startswith(_OPENING) or (_OPENING.startswith(line) and (number > 1 or line != b"{"))
+    return begins and b"}" not in _TEXT.sub(b"", line)
+
+
+def _page(line: bytes, where: str, number: int) -> Page | None:
+    """The page of a line; None for one that is cut off."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):
+        if _cut_off(line, number):
+            return None
         raise BadFile(where, [f"line {number}: not a line of JSON; is it a recording of rooflens watch?"]) from None
     if not isinstance(said, dict) or said.get("schema") != SCHEMA:
         raise BadFile(where, [f"line {number}: expected schema {SCHEMA!r}; recordings are made with --record"])

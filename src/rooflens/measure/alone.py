@@ -92,7 +92,11 @@ def _taken(wait_s: float, waiting: Callable[[Holder], None], name: str) -> tuple
 
 def _folders() -> list[Path]:
     own = os.environ.get(FOLDER)
-    return [Path(own)] if own else [Path(common) for common in (*COMMON, tempfile.gettempdir())]
+    if own:
+        return [Path(own)]
+    with suppress(OSError):  # no folder at all that can be written
+        return [Path(common) for common in (*COMMON, tempfile.gettempdir())]
+    return [Path(common) for common in COMMON]
 
 
 def _opened(name: str) -> tuple[Path | None, int | None]:

@@ -51,7 +51,7 @@ class TextStyle:
 class Canvas:
     """One figure of WIDTH x HEIGHT pixels; all coordinates are pixels from the lower left corner.
 
-    Raises RooflensError where matplotlib is not installed.
+    Raises RooflensError where matplotlib is not installed, or has no folder to write in.
     """
 
     def __init__(self, width: float = WIDTH, height: float = HEIGHT) -> None:
@@ -62,6 +62,10 @@ class Canvas:
         except ImportError:
             raise RooflensError(
                 "no picture: matplotlib is not installed; pip install matplotlib, or draw elsewhere"
+            ) from None
+        except OSError:
+            raise RooflensError(
+                "no picture: matplotlib finds no folder to write in; set MPLCONFIGDIR to one, or draw elsewhere"
             ) from None
 
         self.width, self.height = width, height

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import io
+import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -49,17 +50,31 @@ class Content:
         """All that is left. Raises RooflensError when that is more than `most` bytes."""
         return b"".join(self._pieces(most))
 
-    def unpacked(self, file: Any, most: int) -> Path:
-        """Where its bytes lie as they are: the file itself, or `file`, into which a packed one is written.
+    @contextmanager
+    def unpacked(self, suffix: str, most: int) -> Iterator[Path]:
+        """Where its bytes lie as they are: the file itself, or of a packed one a copy, unpacked, meanwhile.
 
-        Raises RooflensError for more than `most` bytes.
+        Raises RooflensError for more than `most` bytes, and where no folder can take the copy.
         """
         if not self.packed and self.path is not None:
-            return self.path
-        for part in self._pieces(most):
-            file.write(part)
-        file.flush()
-        return Path(file.name)
+            yield self.path
+            return
+        file = None
+        try:
+            file = tempfile.NamedTemporaryFile(suffix=suffix)  # noqa: SIM115 - closed below, also where that fails again
+            for part in self._pieces(most):
+                file.write(part)
+            file.flush()
+        except (OSError, RooflensError) as error:
+            if file:
+                with suppress(OSError):
+                    file.close()
+            if isinstance(error, RooflensError):
+                raise
+            why = (error.strerror or str(error)).lower()
+            raise RooflensError(f"{self.where} cannot be unpacked here: {why}; unpack it yourself") from None
+        with file:
+            yield Path(file.name)
 
     def _pieces(self, most: int) -> Iterator[bytes]:
         size = 0

@@ -67,7 +67,9 @@ def placeless(sentence: str) -> str:
 def _places() -> re.Pattern[str]:
     """Folders that a sentence may name: home, where it was started, where files lie in memory, rooflens itself."""
     package = Path(__file__).parents[1]
-    known = {os.environ.get("HOME", ""), os.environ.get("XDG_DATA_HOME", ""), tempfile.gettempdir(), str(package)}
+    known = {os.environ.get("HOME", ""), os.environ.get("XDG_DATA_HOME", ""), str(package)}
+    with suppress(OSError):  # no folder that can be written
+        known.add(tempfile.gettempdir())
     known |= {str(Path.cwd()), "/dev/shm"}  # noqa: S108 - looked for in sentences, not opened
     long = sorted((place.rstrip("/") for place in known if len(place.rstrip("/")) > 1), key=len, reverse=True)
     return re.compile(rf"(?:{'|'.join(map(re.escape, long))})(?:(?:/[^\s/'\"]+)*/|(?=[\s'\":;,]|$))")

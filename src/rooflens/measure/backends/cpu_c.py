@@ -55,8 +55,12 @@ def load() -> Native:
     compiler = next((found for name in COMPILERS if (found := shutil.which(name))), None)
     if compiler is None:
         return Native(why_not="no C compiler found (looked for cc, gcc, clang); install one, then measure again")
-    with tempfile.TemporaryDirectory(prefix="rooflens-") as folder:
-        return _built(compiler, Path(folder))
+    try:
+        with tempfile.TemporaryDirectory(prefix="rooflens-") as folder:
+            return _built(compiler, Path(folder))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        return Native(why_not=f"the C kernel could not be built ({why}); set TMPDIR to a folder that can be written")
 
 
 def _built(compiler: str, folder: Path) -> Native:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,8 +26,7 @@ def report(content: Content) -> Observed:
             f"{content.where} is a report of Nsight Compute; to read it, install rooflens with the extra ncu "
             f"(pip install 'rooflens[ncu]'), or {ncu.EXPORT}"
         ) from None
-    with tempfile.NamedTemporaryFile(suffix=".ncu-rep") as file:
-        path = content.unpacked(file, LARGEST_REPORT)  # the package wants a file that is not packed
+    with content.unpacked(".ncu-rep", LARGEST_REPORT) as path:  # the package wants a file that is not packed
         try:
             found = list(_rows(ncu_report.load_report(str(path))))
         except Exception as error:  # noqa: BLE001 - its own kinds of error, which are not documented

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from marshal import dumps
@@ -30,9 +29,9 @@ _BATCH = 10_000
 
 def database(content: Content) -> Observed:
     """All that the tables hold. Raises BadFile when it is no export of Nsight Systems, or is damaged."""
-    with tempfile.NamedTemporaryFile(suffix=".sqlite") as file:
+    with content.unpacked(".sqlite", LARGEST) as path:
         try:
-            with closing(_opened(content.unpacked(file, LARGEST))) as connection:
+            with closing(_opened(path)) as connection:
                 return _Reader(connection, content.where).read()
         except sqlite3.Error as error:
             raise BadFile(content.where, [f"the database cannot be read ({error!s:.100}); export it again"]) from None
