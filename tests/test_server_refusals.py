@@ -127,6 +127,8 @@ IMPOSSIBLE = [
     ({"prompt": 5}, "prompt"), ({"prompt": 5, "output": 5, "phase": "prefill"}, "decode"), ({"tokens": 65}, "64"),
     ({"acceptance": 1.5, "tokens": 2}, "1.5"), ({"acceptance": 0.5}, "token"), ({"gpus_per_node": 3, "tp": 8}, "tp 8"),
     ({"memory_fraction": 0.0}, "0"), ({"tokens": 2, "phase": "prefill"}, "decode"), ({"link": "x"}, "nvlink"),
+    ({"machines": [f"{H100},memory=1e400TB/s"]}, "1e400TB/s"), ({"machines": [f"{H100},memory=-1TB/s"]}, "-1TB/s"),
+    ({"machines": [f"{H100},memory=1e-300TB/s"]}, "1e+30"),
     ({"model": "x", "config": "{}"}, "config.json"), ({"model": "x", "config": '{"model_type": "qqq"}'}, "'qqq'"),
 ]  # fmt: skip
 
