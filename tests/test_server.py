@@ -23,17 +23,20 @@ from starlette.testclient import TestClient
 from rooflens import catalogue
 from rooflens.api import machine
 from rooflens.cli import _run
+from rooflens.cli.page import command
 from rooflens.errors import RooflensError
 from rooflens.present.lang import page as book
+from rooflens.present.words import LANGUAGES
+from rooflens.present.words import book as words
 from rooflens.records import encode, fields
-from rooflens.server import apart, memory, uploads
+from rooflens.server import apart, memory, panels, uploads
 from rooflens.server.app import app
 from rooflens.server.guard import POLICY
 from rooflens.server.levers import levers, pulled
 from rooflens.server.page import MODULES, alone, asset, index, script_of, text
 from rooflens.server.run import address, is_loopback
 from rooflens.server.sources import address as address_of
-from rooflens.server.state import BATCHES, State, state
+from rooflens.server.state import BATCHES, OPTIONS, State, state
 from rooflens.units import show
 
 H100, A100, MEASURED = "h100-sxm5-80gb", "a100-sxm4-80gb", "measured:h200-sxm-141gb"
@@ -488,8 +491,25 @@ def test_every_word_of_the_page_is_in_the_book() -> None:
 
 
 def test_a_link_says_every_field_of_a_state() -> None:
+    """Those that are options are said to the page; the others it names itself."""
     script = text("link.js")
-    assert [f.name for f in fields(State) if not re.search(rf"\b{f.name}\b", script)] == []
+    others = [f.name for f in fields(State) if f.name not in OPTIONS]
+    assert [name for name in others if not re.search(rf"\b{name}\b", script)] == []
+    said = panels.choices()["fields"]
+    assert [one["name"] for one in said] == list(OPTIONS)
+    assert {one["name"]: one["plain"] for one in said if "plain" in one} == {
+        f.name: f.default for f in fields(State) if f.name in OPTIONS and f.default is not None
+    }
+
+
+def test_a_further_option_has_its_words_its_place_and_its_option_on_the_command_line() -> None:
+    further = [one for one in OPTIONS.values() if one.further]
+    assert len({one.further for one in further}) == len(further)
+    controls = {f'id="{name}"' in text("index.html") for name, one in OPTIONS.items() if not one.further}
+    assert controls == {True}
+    for lang in LANGUAGES:
+        assert {f"page.{one.name}" for one in further} <= set(words("page", lang))
+    assert {*OPTIONS} <= {option.name for option in command.params}
 
 
 @pytest.mark.slow

@@ -107,6 +107,16 @@ def counts(*names: str, default: int | None = None) -> Callable[[F], F]:
 
 LINK = click.option("--link", type=LINKS, help=SAME["link"])
 SKEW = click.option("--routing-skew", type=Finite(min=0), default=0.0, show_default=True, help=SAME["routing-skew"])
+SHARED = (  # whoever has a load takes these, and the page has a field of each name in its state
+    counts("output"),
+    MASK,
+    ATTENTION,
+    counts("tp", "ep", "dp", "pp", "microbatches", default=1),
+    counts("gpus-per-node"),
+    SKEW,
+    counts("tokens", default=1),
+    LINK,
+)
 ACCEPTANCE = click.option("--acceptance", type=Finite(0, 1), help=SAME["acceptance"])
 
 
@@ -124,14 +134,7 @@ def load_options(function: F) -> F:
         click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
         click.option("--context", help="Positions attended to (decode: default 2048; prefill: prefix + prompt)."),
         click.option("--prompt", type=click.IntRange(1), help="New tokens a sequence in prefill (default 2048)."),
-        counts("output"),
-        MASK,
-        ATTENTION,
-        counts("tp", "ep", "dp", "pp", "microbatches", default=1),
-        counts("gpus-per-node"),
-        SKEW,
-        counts("tokens", default=1),
-        LINK,
+        *SHARED,
     )[::-1]:
         function = option(function)
     return function

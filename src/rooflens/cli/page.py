@@ -8,20 +8,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.options import (
-    ACCEPTANCE,
-    ATTENTION,
-    LINK,
-    MASK,
-    SKEW,
-    F,
-    Finite,
-    Named,
-    counts,
-    format_options,
-    json_flag,
-    lang,
-)
+from rooflens.cli.options import ACCEPTANCE, SHARED, F, Finite, Named, format_options, json_flag, lang
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
@@ -60,20 +47,13 @@ def state_options(function: F) -> F:
         click.option("--batch", type=count, default=1, show_default=True, help="Sequences."),
         click.option("--context", type=count, default=4096, show_default=True, help="Positions attended to."),
         format_options,
-        counts("tp", "pp", "ep", "microbatches", "dp", default=1),
         click.option(
             "--prompt",
             type=count,
             help="New tokens a sequence in prefill; of decode the prompt behind which --output is generated.",
         ),
-        counts("output"),
-        counts("tokens", default=1),
+        *SHARED,
         ACCEPTANCE,
-        ATTENTION,
-        MASK,
-        LINK,
-        counts("gpus-per-node"),
-        SKEW,
         MEASURED,
         reserve_options,
         bytes_options,

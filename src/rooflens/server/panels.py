@@ -21,6 +21,7 @@ from rooflens.server.state import (
     BATCHES,
     MOST_TEXT,
     NOBODY,
+    OPTIONS,
     SCHEMA,
     State,
     known_machine,
@@ -156,6 +157,7 @@ def choices() -> dict[str, Any]:
         "engines": [*engines(), *PLAIN],
         "weights": list(STORED), "kv": list(CACHES), "math": list(MATHS),
         "batches": list(BATCHES),
+        "fields": [one.told() for one in OPTIONS.values()],
         "words": {lang: {**book("page", lang)} for lang in LANGUAGES},
         "decades": {
             "x": {str(n): _decade(n) for n in DECADES},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from rooflens import artefacts, catalogue, models
 from rooflens.api.deployed import PLAIN
@@ -12,6 +12,7 @@ from rooflens.operators.standard import AttentionForm
 from rooflens.present.words import Lang
 from rooflens.records import checked, decode, fields, record, replace
 from rooflens.server.hiding import HERE, Given
+from rooflens.server.option import Asked, Option, amount, share, text, whole
 from rooflens.workload import MOST_SKEW, Mask, Phase
 
 NOBODY: Given = {}
@@ -20,21 +21,8 @@ SCHEMA = "rooflens/page/1"
 MOST_MACHINES = 4
 MOST_TEXT = 200
 MOST_CONFIG = 64 << 10
-LIMITS = {
-    "batch": 1 << 20, "context": 1 << 24, "tp": 1024, "pp": 1024, "ep": 4096, "microbatches": 4096, "dp": 4096,
-    "tokens": 64, "prompt": 1 << 24, "output": 1 << 24, "gpus_per_node": 4096, "block_tokens": 1 << 16,
-    "batched_tokens": 1 << 24,
-}  # fmt: skip
-SHARES = ("acceptance", "memory_fraction")
-AMOUNTS = {"runtime_bytes": 1e15, "graph_bytes": 1e15, "measured_tokens_per_s": 1e12}
 BATCHES = tuple(sorted({n for i in range(13) for n in (1 << i, 3 << i) if n <= 4096}))  # what the slider stops at
-SAID_OF_A_STEP = (  # beside its sizes: what both `place` and `predict` are asked
-    "weights", "kv", "math", "tp", "pp", "ep", "dp", "microbatches", "tokens", "attention", "mask", "link",
-    "gpus_per_node", "routing_skew",
-)  # fmt: skip
-SAID_OF_A_SERVER = (  # what `predict` and `advise` are asked beside it
-    "engine", "acceptance", "memory_fraction", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes",
-)  # fmt: skip
+Link = Literal["nvlink", "pcie", "network"]
 
 
 @record
@@ -51,34 +39,34 @@ class State:
     machines: tuple[str, ...]
     model: str
     config: str | None = None
-    phase: Phase = "decode"
-    batch: int = 1
-    context: int = 4096
-    weights: str | None = None
-    kv: str | None = None
-    math: str | None = None
-    tp: int = 1
-    pp: int = 1
-    ep: int = 1
-    microbatches: int = 1
-    engine: str | None = None
+    phase: Phase = text(default="decode")
+    batch: int = whole(1 << 20, default=1)
+    context: int = whole(1 << 24, default=4096)
+    weights: str | None = text("step")
+    kv: str | None = text("step")
+    math: str | None = text("step")
+    tp: int = whole(1024, "step", default=1)
+    pp: int = whole(1024, "step", default=1)
+    ep: int = whole(4096, "step", default=1)
+    microbatches: int = whole(4096, "step", default=1)
+    engine: str | None = text("server")
     lang: Lang = "en"
-    dp: int = 1
-    tokens: int = 1
-    acceptance: float | None = None
-    prompt: int | None = None
-    output: int | None = None
-    attention: AttentionForm = "flash"
-    mask: Mask = "causal"
-    link: Literal["nvlink", "pcie", "network"] | None = None
-    gpus_per_node: int | None = None
-    routing_skew: float = 0.0
-    memory_fraction: float | None = None
-    block_tokens: int | None = None
-    batched_tokens: int | None = None
-    runtime_bytes: float | None = None
-    graph_bytes: float | None = None
-    measured_tokens_per_s: float | None = None
+    dp: int = whole(4096, "step", further=3, default=1)
+    tokens: int = whole(64, "step", further=7, default=1)
+    acceptance: float | None = share("server", further=8)
+    prompt: int | None = whole(1 << 24, further=1)
+    output: int | None = whole(1 << 24, further=2)
+    attention: AttentionForm = text("step", choices=get_args(AttentionForm), further=9, default="flash")
+    mask: Mask = text("step", choices=get_args(Mask), further=10, default="causal")
+    link: Link | None = text("step", choices=get_args(Link), further=5)
+    gpus_per_node: int | None = whole(4096, "step", further=4)
+    routing_skew: float = amount(MOST_SKEW, "step", further=6, default=0.0)
+    memory_fraction: float | None = share("server", further=13)
+    block_tokens: int | None = whole(1 << 16, "server", further=11)
+    batched_tokens: int | None = whole(1 << 24, "server", further=12)
+    runtime_bytes: float | None = amount(1e15, "server", further=14)
+    graph_bytes: float | None = amount(1e15, "server", further=15)
+    measured_tokens_per_s: float | None = amount(1e12, further=16)
 
     def __post_init__(self) -> None:
         checked(self)
@@ -87,7 +75,7 @@ class State:
         _within(self)
         if (self.prompt is None) != (self.output is None):
             raise RooflensError("prompt and output come together: say both, or the context alone")
-        for name in ("model", "weights", "kv", "math", "engine"):
+        for name in ("model", *(name for name, one in OPTIONS.items() if one.kind == "text")):
             _said(name, getattr(self, name))
         for machine in self.machines:
             _said("machine", machine)
@@ -95,17 +83,14 @@ class State:
             raise RooflensError(f"a config.json is read up to {MOST_CONFIG} bytes; this one is longer")
 
 
+OPTIONS: dict[str, Option] = {f.name: f for f in fields(State) if isinstance(f, Option)}
+
+
 def _within(asked: State) -> None:
     """Raises RooflensError for a number that is none of its kind."""
-    for name, most in LIMITS.items():
-        if getattr(asked, name) is not None and not 1 <= getattr(asked, name) <= most:
-            raise RooflensError(f"{name} must be a whole number from 1 to {most}, not {getattr(asked, name)}")
-    for name in SHARES:
-        if getattr(asked, name) is not None and not 0 <= getattr(asked, name) <= 1:
-            raise RooflensError(f"{name} must lie between 0 and 1, not at {getattr(asked, name):g}")
-    for name, top in {**AMOUNTS, "routing_skew": MOST_SKEW}.items():
-        if getattr(asked, name) is not None and not 0 <= getattr(asked, name) <= top:
-            raise RooflensError(f"{name} must lie between 0 and {top:g}, not at {getattr(asked, name):g}")
+    for name, one in OPTIONS.items():
+        if getattr(asked, name) is not None:
+            one.within(getattr(asked, name))
     if asked.measured_tokens_per_s == 0:
         raise RooflensError("a measured rate must be above 0 tokens/s, not 0")
 
@@ -155,12 +140,12 @@ def measured() -> tuple[str, ...]:
 
 def step(asked: State) -> dict[str, Any]:
     """What `place` and `predict` are both asked, beside the phase: what differs from their own defaults."""
-    return {**_sizes(asked), **_chosen(asked, SAID_OF_A_STEP)}
+    return {**_sizes(asked), **_chosen(asked, _asked("step"))}
 
 
 def served(asked: State) -> dict[str, Any]:
     """What `predict` and `advise` are asked."""
-    return {**step(asked), **_chosen(asked, SAID_OF_A_SERVER)}
+    return {**step(asked), **_chosen(asked, _asked("server"))}
 
 
 def _sizes(asked: State) -> dict[str, float]:
@@ -169,9 +154,12 @@ def _sizes(asked: State) -> dict[str, float]:
     return {"batch": float(asked.batch), "prompt": float(asked.prompt), "output": float(asked.output)}
 
 
+def _asked(who: Asked) -> tuple[str, ...]:
+    return tuple(name for name, one in OPTIONS.items() if one.asked == who)
+
+
 def _chosen(asked: State, names: tuple[str, ...]) -> dict[str, Any]:
-    plain = {f.name: f.default for f in fields(State)}
-    return {name: getattr(asked, name) for name in names if getattr(asked, name) != plain[name]}
+    return {name: getattr(asked, name) for name in names if getattr(asked, name) != OPTIONS[name].default}
 
 
 def command(asked: State, verb: str) -> str:

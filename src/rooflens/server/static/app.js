@@ -1,6 +1,6 @@
 // The page: controls make a state, the state is a link, answers fill the panels. Every number comes from Python.
 import { by, el, put, svg } from "./dom.js";
-import { ALL, PLAIN, fromLink, toLink } from "./link.js";
+import { ALL, PLAIN, fromLink, learn, toLink } from "./link.js";
 import { ask, held, patiently, sent } from "./ask.js";
 import { aloud, copy, fault, note, page, words } from "./page.js";
 import { MARKS, Plot } from "./plot.js";
@@ -183,6 +183,7 @@ function begun() {
 async function begin() {
   page.start = held ? held.start : await patiently(begun, {});
   fault("");
+  learn(page.start.fields);
   page.state = { ...PLAIN, ...page.start.first, lang: document.documentElement.lang };
   page.plot = new Plot(by("plot"), Object.assign(words, { decades: page.start.decades }), (name) => {
     for (const row of document.querySelectorAll("#operators tr")) row.classList.toggle("here", name !== null && row.dataset.name === name);

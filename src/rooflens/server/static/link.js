@@ -1,13 +1,14 @@
-// A state as the fragment of an address, and back. What a link does not say is the plain value below.
+// A state as the fragment of an address, and back. What a link does not say is the plain value of its field.
 
-export const PLAIN = {
-  phase: "decode", batch: 1, context: 4096, tp: 1, pp: 1, ep: 1, microbatches: 1, dp: 1, tokens: 1, attention: "flash", mask: "causal", routing_skew: 0,
-};
-const WHOLE = [
-  "batch", "context", "tp", "pp", "ep", "microbatches", "dp", "tokens", "prompt", "output", "gpus_per_node", "block_tokens", "batched_tokens",
-];
-const PARTS = ["acceptance", "routing_skew", "memory_fraction", "runtime_bytes", "graph_bytes", "measured_tokens_per_s"];
-const SAID = ["phase", "weights", "kv", "math", "engine", "attention", "mask", "link", "lang", "config"];
+export const PLAIN = {};  // of each field that has one
+const written = { whole: [], number: [], text: [] };  // names of fields, by how a link writes them
+
+// The fields of a state that are options of `predict`, as the server says them.
+export function learn(fields) {
+  const named = (...kinds) => fields.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name);
+  Object.assign(written, { whole: named("whole"), number: named("share", "amount"), text: [...named("text"), "lang", "config"] });
+  for (const { name, plain } of fields) if (plain !== undefined) PLAIN[name] = plain;
+}
 
 const MOST_HIDDEN = 200;
 export const ALL = { linear: false, off: [], see: null };  // how a plot is looked at where a link says nothing of it
@@ -17,7 +18,7 @@ export function toLink(state, view = ALL) {
   const said = new URLSearchParams();
   said.set("model", state.model);
   for (const machine of state.machines) said.append("on", machine);
-  for (const name of [...WHOLE, ...PARTS, ...SAID]) {
+  for (const name of Object.values(written).flat()) {
     if (state[name] !== undefined && state[name] !== null && state[name] !== PLAIN[name]) said.set(name, state[name]);
   }
   if (view.linear) said.set("axes", "linear");
@@ -37,9 +38,9 @@ export function fromLink(fragment, lang) {
     if (name === "on" || name === "off") continue;
     if (said.getAll(name).length > 1) whole = false;
     if (name === "model") continue;
-    if (SAID.includes(name)) state[name] = value;
-    else if (WHOLE.includes(name) && /^[1-9][0-9]{0,8}$/.test(value)) state[name] = Number(value);
-    else if (PARTS.includes(name) && /^[0-9.]+(e[+-]?[0-9]+)?$/.test(value) && Number.isFinite(Number(value))) state[name] = Number(value);
+    if (written.text.includes(name)) state[name] = value;
+    else if (written.whole.includes(name) && /^[1-9][0-9]{0,8}$/.test(value)) state[name] = Number(value);
+    else if (written.number.includes(name) && /^[0-9.]+(e[+-]?[0-9]+)?$/.test(value) && Number.isFinite(Number(value))) state[name] = Number(value);
     else if (name === "axes" && value === "linear") view.linear = true;
     else if (name === "see" && span(value)) view.see = span(value);
     else whole = false;
