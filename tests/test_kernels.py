@@ -26,7 +26,7 @@ from rooflens.errors import Unknown
 from rooflens.prediction.attending import Decode, Prefill
 from rooflens.prediction.exchanging import Exchange
 from rooflens.prediction.kernels import Chip, together, up
-from rooflens.prediction.products import FLAVOURS, TILES, Product, Tiling, from_datasheet
+from rooflens.prediction.products import CUTS, FLAVOURS, TILES, Product, Tiling, from_datasheet
 
 FOUND = operators()
 CHIP = Chip(989.4e12, 3.35e12, 132, 1.83e9, 52428800.0)  # an H100
@@ -178,6 +178,7 @@ def test_a_prompt_costs_half_of_its_square_when_it_is_causal():
     assert full.compute_s == pytest.approx(2 * causal.compute_s, rel=0.03)  # blocks start once either way
     assert prefill().efficiency(16384.0, 16384.0) == pytest.approx(1.0, rel=0.01)
     assert prefill().efficiency(1.0, 1.0) == 1 / (64 * 32)
+    assert prefill().efficiency(3 * 64.0, 5 * 32.0, causal=False) == 1.0  # 15 whole tiles, all of them asked for
 
 
 def test_a_prefix_adds_its_own_positions_to_a_prompt():
@@ -301,3 +302,4 @@ def test_a_file_of_constants_that_is_not_there_is_named():
 
 def test_tiles_are_those_that_libraries_have():
     assert all(rows % 16 == 0 and columns % 64 == 0 for rows, columns in TILES)
+    assert [math.log2(parts) for parts in CUTS] == [0, 1, 2, 3, 4, 5]  # of the depth, each time in halves

@@ -86,6 +86,18 @@ def test_a_time_that_never_grows_is_latency_alone_and_a_rate_that_was_at_least_s
     assert found.bytes_per_s >= 4096 / 5e-6
 
 
+def test_no_line_has_a_latency_below_none():
+    alone = line([(100, 2.0), (100, 2.0)])
+    assert (alone.latency_s, alone.bytes_per_s) == pytest.approx((0.0, 50.0))
+    steep = line([(1, 1.0), (2, 3.0), (3, 5.0)])  # 2 n - 1: the nearest through nothing, sum (n/t)^2 / sum n/t
+    assert (steep.latency_s, steep.bytes_per_s) == pytest.approx((0.0, (1 + 4 / 9 + 9 / 25) / (1 + 2 / 3 + 3 / 5)))
+
+
+def test_three_protocols_are_told_by_two_lines():
+    truth = (Line(1e-6, 1e9), Line(1e-5, 1e10), Line(1e-4, 1e11))
+    assert len(lines([(n, min(one.time_s(n) for one in truth)) for n in SIZES])) == 2
+
+
 def test_sizes_go_from_a_kibibyte_to_a_gibibyte_and_groups_double_up_to_all():
     assert sizes(gpu()) == SIZES
     assert sizes(QUICK)[:3] == (1024, 4096, 16384)

@@ -51,7 +51,7 @@ def test_a_machine_that_cannot_says_why():
     found = of(on=("rtx-4090-24gb", "a100-sxm4-80gb"), what="deepseek-v3", weights="bf16")
     assert not found.layouts
     assert {miss.machine for miss in found.misses} == {"GeForce RTX 4090 24GB", "A100 SXM4 80GB"}
-    assert all("does not fit" in miss.why for miss in found.misses)
+    assert all("does not fit: weights " in miss.why and "short by" in miss.why for miss in found.misses)
 
 
 def test_experts_are_spread_over_the_devices_of_a_replica():

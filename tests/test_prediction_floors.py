@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rooflens import api, workload
 from rooflens.catalogue.engines import engine
-from rooflens.prediction.deployment import Deployment, batch_at_ridge
+from rooflens.prediction.deployment import Deployment, batch_at_ridge, bound
 from rooflens.prediction.memory import reserve
 from rooflens.prediction.predicting import predict
 from rooflens.roofline.math import resolve
@@ -78,6 +78,12 @@ def test_the_ridge_batch_is_the_first_whose_arithmetic_takes_as_long_as_its_weig
     (compute_s, memory_s), (before_s, read_s) = seconds(found), seconds(found - 1)
     assert compute_s >= memory_s
     assert before_s < read_s
+
+
+@pytest.mark.parametrize("name", ["llama-3.1-8b", "qwen3-30b-a3b"])
+def test_floors_folded_once_are_those_of_the_kernels_one_by_one(name):
+    served = deployment(name, "h200-sxm-141gb", batch=7.0, context=3000.0)
+    assert bound(served).floor_s(served.step("decode")) == pytest.approx(served.floor("decode").floor_s, rel=1e-12)
 
 
 def test_what_the_time_goes_to_adds_up_to_the_floor():

@@ -72,6 +72,17 @@ def test_attention_reads_its_cache_at_the_share_that_was_measured_and_computes_a
     assert more_s == pytest.approx(cached / whole.machine.memory("read").value, rel=0.01)
 
 
+def test_an_interval_is_that_of_the_constants_it_was_made_with_or_of_those_shipped(profile):
+    own, deployed = stack(profile), load(16, 4096)
+    shipped = own.found
+    wide = replace(shipped, decode=replace(shipped.decode, low=0.99, high=3.0))
+    expected = replace(own, found=wide).expect(deployed, "decode")
+    assert expected.high_s == pytest.approx(3 * expected.time_s)
+    assert expected.low_s == pytest.approx(max(0.99 * expected.time_s, deployed.floor("decode").floor_s))
+    for phase in ("decode", "prefill"):
+        assert replace(own, found=None).expect(deployed, phase) == own.expect(deployed, phase)
+
+
 def test_every_part_is_measured_here_but_one_that_says_its_rows(profile):
     origins = {constant.name: constant.origin for constant in stack(profile).constants}
     assert origins.pop("small kernel beside products, over one in a chain").startswith("fitted on 84 rows")

@@ -20,7 +20,7 @@ from rooflens.prediction.bound import bind
 from rooflens.prediction.deployment import bound as floors_of
 from rooflens.prediction.intervals import residual_class
 from rooflens.prediction.reached import bridges
-from rooflens.prediction.served import Served, prompts_s
+from rooflens.prediction.served import Served, prompts_s, together
 from rooflens.records import replace
 
 H100, B200, MI300X, RTX = "h100-sxm5-80gb", "b200-sxm-180gb", "mi300x-192gb", "rtx-4090-24gb"
@@ -34,6 +34,7 @@ QUESTIONS = (  # model, chip, engine, devices, weights
     ("gpt-oss-20b", H100, "trtllm", {}, None),
     ("gemma-3-27b", MI300X, "vllm-rocm-2024", {"tp": 2}, "bf16"),
     ("llama-3.2-1b", H100, "vllm", {"pp": 4, "microbatches": 4}, None),
+    ("llama-3.2-1b", H100, "vllm", {"pp": 2, "microbatches": 2}, None),
     ("qwen3-30b-a3b", H100, "sglang", {"pp": 5, "microbatches": 3, "tp": 2}, "fp8"),
 )
 ENGINES = sorted(served().engines)
@@ -155,6 +156,14 @@ def test_microbatches_pass_the_stages_of_an_estimate_as_those_of_its_floor():
 def test_replicas_that_share_no_experts_have_the_first_token_of_one():
     one, two = (made("llama-3.2-1b", H100, how, None) for how in ((), (("dp", 2),)))
     assert engine(0).first_s(two) == engine(0).first_s(one)
+
+
+@pytest.mark.parametrize(("how", "waits"), [({"tp": 2, "ep": 2}, 0.0), ({"dp": 2}, 0.0), ({"dp": 2, "ep": 2}, 1.0)])
+def test_only_replicas_that_share_experts_wait_for_one_another(how, waits):
+    load = made("qwen3-30b-a3b", H100, tuple(how.items()), "fp8")
+    costs, one_s = engine(0).costs, together(*engine(0).priced(load, "one", load.step("prefill")))
+    expected_s = costs.first_s + costs.first_passes * one_s + waits * served().spread_first_s
+    assert engine(0).first_s(load) == pytest.approx(expected_s, rel=1e-12)
 
 
 @pytest.mark.parametrize("batch", [1.0, 64.0])

@@ -11,7 +11,7 @@ from rooflens.operators.alone import alone
 from rooflens.operators.cost import Cost, total
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.place import attainable, ridge
+from rooflens.roofline.place import attainable, regime, ridge
 from rooflens.roofline.place import place as placed
 from rooflens.roofline.points import Point
 from rooflens.workload import precision
@@ -239,3 +239,12 @@ def test_a_floor_counts_on_the_best_trusted_sample() -> None:
     faster = replace(there, ceilings=(*(c for c in there.ceilings if c.kind != "memory"), read))
     found = place("op:flops=1,bytes=2e12", faster)
     assert found.total.floor_s == 1.0  # 2e12 B at the best sample of 2e12 B/s
+
+
+def test_a_regime_changes_only_beyond_its_half():
+    """Launch is over half of the time; below the roof is under half of attainable; launch is named first."""
+    said = [regime("memory", 1.0, launch_s) for launch_s in (0.9, 1.0, 1.1)]
+    assert said == ["memory", "memory", "launch"]
+    said = [regime("compute", 1.0, 0.0, measured_s) for measured_s in (1.9, 2.0, 2.1)]
+    assert said == ["compute", "compute", "below-roof"]
+    assert regime("compute", 1.0, 1.5, 2.1) == "launch"
