@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rooflens.arrays import all_of, is_array, letter, maximum, minimum
+from rooflens.arrays import added, all_of, is_array, letter, maximum, minimum
 
 FINITE = st.floats(-1e18, 1e18)
 
@@ -65,3 +65,10 @@ def test_conditions_hold_everywhere_or_not():
     assert all_of(letter([1, 2]) > 0)
     assert not all_of(letter([1, 2]) > 1)
     assert is_array(letter([1, 2]))
+
+
+@given(st.lists(st.floats(-1e6, 1e6), max_size=12))
+def test_a_sum_has_the_digits_of_an_array_on_every_python(values):
+    """Which `sum` has not: since 3.12 it compensates plain floats."""
+    assert added(values) == added([np.array([value]) for value in values])
+    assert added([0.1] * 10) == 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1

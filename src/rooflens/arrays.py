@@ -69,6 +69,17 @@ def minimum(values: Iterable[Number]) -> Number:
     return first
 
 
+def added(values: Iterable[Number]) -> Number:
+    """The sum in their order, of an array with the digits that each point has alone.
+
+    Python's own sum compensates plain floats since 3.12, and cannot compensate arrays.
+    """
+    found: Number = 0.0
+    for value in values:
+        found = found + value
+    return found
+
+
 def up(value: Number) -> Number:
     """The next whole number up; of arrays some ten times as quick as -(-value // 1)."""
     if isinstance(value, _SCALARS):

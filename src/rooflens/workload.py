@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from rooflens.arrays import Number, all_of, letter, maximum, minimum, smaller, up
+from rooflens.arrays import Number, added, all_of, letter, maximum, minimum, smaller, up
 from rooflens.dtypes import SIXTEEN_BIT, Dtype, dtype
 from rooflens.errors import RooflensError
 from rooflens.models import Block, Model, Stored, rebuilt
@@ -136,7 +136,7 @@ def operators(
     check(model, together)
     step = together[0]
     through = pipeline(model, step, maximum(one.passes for one in together))
-    tokens = sum((_routed(step) for step in together), 0.0)
+    tokens = added(_routed(step) for step in together)
     made = letters_of or (lambda model, step, block: letters(model, step, block, tokens))
     found = []
     for block in (*model.blocks, *hand_overs(model, step)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
-from rooflens.arrays import Number
+from rooflens.arrays import Number, added
 from rooflens.dtypes import DTYPES, Dtype
 from rooflens.operators.collectives import ALONE, Way
 from rooflens.operators.letters import Letters
@@ -36,7 +36,7 @@ class Cost:
     @property
     def total_flops(self) -> Number:
         """Tensor FLOPs over all math dtypes."""
-        return sum(self.flops.values(), 0.0)
+        return added(self.flops.values())
 
     @property
     def streamed_bytes(self) -> Number:
@@ -191,4 +191,4 @@ def _second_bytes(row: Row, elements: Number, letters: Letters, precision: Preci
     kind = precision.stored(row.part)
     if kind.layout is None:
         return elements * kind.bytes
-    return sum(stored_bytes(row, letters, precision).values(), 0.0)
+    return added(stored_bytes(row, letters, precision).values())

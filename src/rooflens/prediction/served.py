@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rooflens.arrays import Number, down, is_array, larger, power, root, smaller
+from rooflens.arrays import Number, added, down, is_array, larger, power, root, smaller
 from rooflens.catalogue.calibrations import EngineCosts, Residuals, ServedConstants
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.intervals import GENERIC, own_class, residual_class, stack_of
@@ -99,8 +99,8 @@ class Served:
             "reach": self.roofs * roofs_s, "kernels": self.fixed * fixed_s,
             "host": self.fixed * self.host_s(deployment), "prefill": self.prompts * prompts_s,
         }  # fmt: skip
-        added = {**parts, "reach": larger(0.0, parts["reach"] - floor_s)}
-        return self._expected(sum(parts.values()), floor_s, self._class(deployment, "tpot"), added)
+        above = {**parts, "reach": larger(0.0, parts["reach"] - floor_s)}
+        return self._expected(added(parts.values()), floor_s, self._class(deployment, "tpot"), above)
 
     def tpot_s(self, deployment: Deployment, priced: Priced | None = None) -> Number:
         """TPOT alone; batch, prompt and output may be arrays. priced: who prices a pass, see `bound`."""
@@ -171,11 +171,11 @@ class Served:
         return has[residual_class(self.fitted_as, model, what, has, known=known)], 1.0
 
     def _expected(
-        self, time_s: Number, floor_s: Number, said: tuple[Residuals, float], added: dict[str, Any]
+        self, time_s: Number, floor_s: Number, said: tuple[Residuals, float], above: dict[str, Any]
     ) -> Expected:
         residuals, spread = said
         low, high = (larger(floor_s, time_s * share**spread) for share in (residuals.low, residuals.high))
-        kept = {name: value for name, value in added.items() if is_array(value) or value}
+        kept = {name: value for name, value in above.items() if is_array(value) or value}
         return Expected(larger(time_s, floor_s), low, high, kept)
 
 
