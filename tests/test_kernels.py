@@ -171,6 +171,16 @@ def test_a_group_too_wide_for_one_reading_reads_the_cache_for_each_head():
     one = decode(widest=32.0).spent(8.0, 8192.0, 32.0, 1.0, 128.0)
     wide = decode(widest=32.0).spent(8.0, 8192.0, 64.0, 1.0, 128.0)
     assert wide.memory_s == pytest.approx(64 * one.memory_s, rel=0.1)
+    narrow = (8.0, 8192.0, 32.0, 8.0, 128.0)  # four heads share one of the cache
+    assert decode(widest=32.0).spent(*narrow).memory_s == decode().spent(*narrow).memory_s
+
+
+def test_few_blocks_leave_most_of_the_memory_bus_to_nobody():
+    bare, tiling = product(chip=replace(CHIP, cache_bytes=None)), Tiling(128.0, 128.0, 1.0)
+    alone, filled = bare.spent(128.0, 128.0, 8192.0, tiling), bare.spent(128.0, 132 * 128.0, 8192.0, tiling)
+    bytes_of_one, bytes_of_all = (2 * (128 * 8192 + 8192 * n + 128 * n) for n in (128, 132 * 128))
+    slower = (alone.memory_s / bytes_of_one) / (filled.memory_s / bytes_of_all)
+    assert slower == pytest.approx(FOUND.products.common.busy * 132)
 
 
 def test_a_prompt_costs_half_of_its_square_when_it_is_causal():

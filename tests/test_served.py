@@ -271,6 +271,20 @@ def test_an_interval_for_a_chip_that_nobody_measured_is_the_wider_one():
             assert unseen.high / unseen.low > seen.high / seen.low
 
 
+def test_without_points_of_ones_own_an_interval_is_the_residuals_of_its_class():
+    load = replace(deployed(0), batch=64.0, prompt=2048.0, output=256.0)
+    found, said = Served(served(), "vllm", H100).expect(load, "decode"), served().residuals["dense"]
+    assert found.high_s == pytest.approx(found.time_s * said.high)
+
+
+@pytest.mark.parametrize(("batch", "prompt", "many"), [(64, 1000, 8), (64, 8192, 1), (64, 512, 16), (3, 1000, 3)])
+def test_a_pass_takes_as_many_prompts_as_its_tokens_and_no_more_than_there_are(batch, prompt, many):
+    read = {}
+    load = replace(deployed(0), batch=float(batch), prompt=float(prompt), output=100.0)
+    engine(0).parts(load, lambda _, which, step: read.update({which: step}) or (1.0, 1.0))
+    assert read["mixed"].batch == many
+
+
 def test_a_chip_is_known_by_the_stack_that_ran_on_it():
     load = replace(deployed(0), batch=4.0, prompt=512.0, output=64.0)
 

@@ -16,6 +16,7 @@ from rooflens.models import Choices
 from rooflens.models.model import Local
 from rooflens.operators.cost import Cost, total
 from rooflens.operators.experts import experts_touched, popularity, ranks_touched
+from rooflens.operators.rows import Row
 from rooflens.records import replace
 from rooflens.workload import Step
 
@@ -28,6 +29,12 @@ sizes = st.integers(1, 40)
 
 def cost(model: models.Model, *steps: Step) -> Cost:
     return total(o.cost * o.count for o in workload.operators(model, steps, BF16))
+
+
+@pytest.mark.parametrize("spec", ["B D, D F", "B D, D F, F D -> B F"])
+def test_a_row_has_an_input_at_most_one_operand_and_an_output(spec):
+    with pytest.raises(RooflensError, match="write 'input, operand -> output'"):
+        _ = Row("odd", spec).operands
 
 
 def test_every_demand_of_a_cost_is_added_and_taken_so_often():
