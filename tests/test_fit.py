@@ -108,7 +108,6 @@ def test_the_door_writes_a_file_that_predict_takes(cli, tmp_path):
         (["1,1024,512,0.008", "4,1024,512,0.009"], "beats the floor"),
         (["1,1024,512,x", "4,1024,512,9"], "not a number"),
         (["1,1024,512,-3", "4,1024,512,9"], "above 0"),
-        (["1,1024,512,8", "4,1024,512,0"], "above 0"),
         (["1.5,1024,512,8", "4,1024,512,9"], "batch"),
         (["1,1024", "4,1024,512,9"], "not a number"),
     ],
@@ -199,6 +198,11 @@ def test_factors_of_no_engine_say_how_they_are_asked_for(tmp_path):
     file.write_text(json.dumps({"schema": SCHEMA, **encode(own)}))
     with pytest.raises(RooflensError, match="leave --engine away"):
         predict("llama-3.1-8b", H100, engine="vllm", calibration=str(file))
+
+
+def test_a_point_that_takes_no_time_is_refused():
+    with pytest.raises(RooflensError, match="a time must be above 0"):
+        fit("llama-3.1-8b", H100, [{"batch": 1, "prompt": 1024, "output": 512, "tpot_s": 0.0}] * 2)
 
 
 def test_a_point_beyond_the_models_positions_is_refused():
