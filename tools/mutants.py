@@ -8,9 +8,8 @@ comparison, an operator, a number, a minimum for a maximum, ...), each in a copy
 and lists the faults that none of them noticed. A test notices a fault when it fails with it and passes without it.
 Exits 1 when fewer than --least of them were noticed.
 
-The tests are collected once, and each fault is shown to them in a fork (`planted`). With 60 tests a fault takes three
-seconds of a core on average, one that nobody notices ten; with 600 the latter take a minute. So 200 take a quarter of
-an hour of a core that does nothing else.
+The tests are collected once, and each fault is shown to them in a fork (`planted`). With --most 60 a fault took three
+seconds of a core on average, so 200 take some ten minutes of a core that does nothing else, and more tests longer.
 """
 
 from __future__ import annotations
