@@ -97,6 +97,7 @@ def main() -> None:
             torch.cuda.profiler.stop()
             return
         out, found = Path(sys.argv[1]), []
+        out.mkdir(parents=True, exist_ok=True)
         plain = stack_step()
         found.append(traced(captured(plain).replay, out / "graph.json.gz"))
         found.append(traced(plain, out / "eager.json.gz"))
