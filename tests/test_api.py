@@ -58,6 +58,13 @@ def _fields(record: object) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
+def test_an_operator_alone_has_a_step_only_where_it_streams_weights_or_cache() -> None:
+    assert rooflens.place("op:flops=1,bytes=1", on="a100-sxm4-80gb").step_floor is None
+    product = rooflens.place("gemm:M=16,K=4096,N=14336", on="a100-sxm4-80gb").step_floor
+    assert product is not None
+    assert product.bytes == 4096 * 14336 * 2
+
+
 def test_a_model_from_a_folder_equals_the_one_that_ships(tmp_path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(dict(rooflens.model("llama-2-7b").config)))
     assert rooflens.model(str(tmp_path)).params_total == rooflens.model("llama-2-7b").params_total == 6738415616

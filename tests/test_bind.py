@@ -184,3 +184,10 @@ def test_polynomials_add_and_multiply():
 def test_a_formula_that_cannot_be_folded_is_an_error_and_never_a_wrong_number(formula):
     with pytest.raises(TypeError):
         formula(Polynomial.of((0, "B")))
+
+
+def test_of_two_launch_costs_of_one_kind_a_floor_takes_the_smaller_and_where_none_is_known_none() -> None:
+    slow = Ceiling("launch/slow", "launch", 5e-6, "measured", level="device")
+    both = Machine("two", "Two ways to start", (*MACHINE.ceilings, slow))
+    assert both.launch_s() == 2e-6
+    assert Machine("none", "None", MACHINE.ceilings[:-1]).launch_s() == 0.0

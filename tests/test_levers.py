@@ -198,3 +198,11 @@ def test_what_does_not_fit_is_not_made_to_fit_by_what_leaves_memory_alone():
     found = {x.name: x for x in api_advise("llama-3.1-405b", H100, to="l40s").levers}
     assert found["prefill and decode on machines of their own"].fits is False
     assert found["tensor parallelism 8"].memory_bytes < 0
+
+
+def test_what_was_measured_on_one_machine_expects_nothing_of_another() -> None:
+    found = api_advise("llama-3.1-8b", "measured:h200-sxm-141gb", to="h100-sxm5-80gb", batch=4).levers
+    other = [lever for lever in found if "H100" in lever.name and lever.gain_floor is not None]
+    assert other
+    assert all(lever.gain_estimate is None for lever in other)
+    assert any(lever.gain_estimate is not None for lever in found)

@@ -49,3 +49,10 @@ def test_a_t4_offers_what_is_as_wide_as_activations() -> None:
 def test_the_page_offers_every_arithmetic_that_a_known_machine_has() -> None:
     had = {c.dtype for name in MACHINES for c in api.machine(name).find("compute") if c.value > 0}
     assert had <= set(MATHS)
+
+
+def test_block_scaled_fp8_on_a_geforce_blackwell_is_allowed_the_rate_that_was_reached() -> None:
+    roof = api.machine("rtx-5090-32gb").compute("fp8")
+    assert roof.value == pytest.approx(419e12, rel=0.01)  # what its maker says of sums in 32 bits
+    assert roof.floor_value > 774e12  # what cuBLASLt reached
+    assert api.machine("rtx-4090-24gb").compute("fp8").best is None  # an older one has no such products

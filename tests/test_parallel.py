@@ -261,6 +261,16 @@ def test_a_group_larger_than_a_node_sends_its_share_over_the_network() -> None:
     assert "nvlink inside a node of 8, network between nodes" in found.conventions["links"]
 
 
+def test_latency_counts_beside_the_floor_where_that_of_every_link_that_is_waited_for_is_known() -> None:
+    far = {"tp": 16, "gpus_per_node": 8}
+    on = {"one": "h100-sxm5-80gb,nvlink_latency=2us", "both": "h100-sxm5-80gb,nvlink_latency=2us,network_latency=9us"}
+    said = {name: rooflens.place("llama-3.1-70b", there, **far).conventions["links"] for name, there in on.items()}
+    assert "latency: not known, so left out" in said["one"]
+    assert "latency: beside the floor" in said["both"]
+    inside = rooflens.place("llama-3.1-70b", on["one"], tp=8, gpus_per_node=8)
+    assert "latency: beside the floor" in inside.conventions["links"]
+
+
 def test_a_node_of_one_device_is_the_network_and_a_link_asked_for_is_every_link() -> None:
     alone, network = (
         rooflens.place("llama-3.1-8b", "h100-sxm5-80gb", tp=8, **how)

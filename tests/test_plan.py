@@ -35,6 +35,10 @@ def test_the_times_are_those_that_predict_gives():
     assert layout.usd_per_hour == pytest.approx(4 * 2.69, rel=0.2)
 
 
+def test_a_replica_is_one_two_four_or_eight_devices_of_a_node():
+    assert {x.tp for x in of("llama-3.1-8b", users=10).layouts} == {1, 2, 4, 8}
+
+
 def test_a_tighter_token_needs_more_devices():
     loose, tight = (min(x.devices for x in of(users=2000, tpot_s=t).layouts) for t in (0.05, 0.02))
     assert tight > loose

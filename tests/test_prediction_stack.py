@@ -9,7 +9,7 @@ from rooflens.api import Question
 from rooflens.api.deployed import Load, deployment
 from rooflens.api.serving import predict
 from rooflens.errors import RooflensError
-from rooflens.prediction.stack import CACHE_WRITES, SMALL, is_small, stack
+from rooflens.prediction.stack import CACHE_WRITES, SMALL, expected_machine, is_small, stack
 from rooflens.records import replace
 
 ON = "measured:h200-sxm-141gb"
@@ -161,3 +161,12 @@ def test_more_devices_than_were_measured_are_said():
     )
     two, four = (predict("llama-3.1-70b", PAIR, tp=tp) for tp in (2, 4))
     assert (said in two.notes, said in four.notes) == (False, True)
+
+
+def test_products_are_expected_at_their_burst_where_nothing_settled_was_measured(profile):
+    """A quick run measures no sustained rate: nothing is known of a fall, and none is made up."""
+    quick = replace(profile, ceilings=tuple(c for c in profile.ceilings if c.mode != "sustained"))
+    measured = {c.dtype: c.value for c in quick.machine("quick").ceilings if c.kind == "compute" and c.path == "matrix"}
+    expected = expected_machine(quick)
+    assert measured
+    assert {dtype: expected.compute(dtype, "matrix").value for dtype in measured} == measured

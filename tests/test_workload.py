@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooflens import models, workload
+from rooflens.api import machine
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
 from rooflens.models import Choices
@@ -18,6 +19,7 @@ from rooflens.operators.cost import Cost, total
 from rooflens.operators.experts import experts_touched, popularity, ranks_touched
 from rooflens.operators.rows import Row
 from rooflens.records import replace
+from rooflens.roofline.place import mbu, mfu
 from rooflens.workload import Step
 
 BF16 = workload.precision(dtype("bf16"))
@@ -48,6 +50,22 @@ def test_every_demand_of_a_cost_is_added_and_taken_so_often():
     assert both.flops == {"bf16": 2.0, "fp8": 8.0, "int8": 7.0}
     assert [getattr(both, name) for name in names] == [prime + 1.0 for prime in PRIMES]
     assert (one.total_flops, one.streamed_bytes, one.bytes) == (5.0, 13.0 + 17.0, 13.0 + 17.0 + 19.0)
+
+
+def test_no_work_adds_nothing_and_has_neither_mfu_nor_mbu():
+    one = Cost({"bf16": 2.0}, *map(float, PRIMES))
+    assert (one + Cost(), Cost() + one) == (one, one)
+    card = machine("h100-sxm5-80gb")
+    assert mfu(Cost(), card, 1.0) == mbu(0.0, card, 1.0) == 0.0
+
+
+def test_a_softmax_is_a_kernel_of_its_own_that_reads_and_writes_its_scores_unless_it_is_fused():
+    """Scores: 32 heads x 1 token x 1024 positions, in bf16 read and written."""
+    built = {form: models.named("llama-3.1-8b", Choices(form)) for form in ("flash", "unfused")}
+    own = {form: {r.rides for b in m.blocks for r in b.rows if r.name == "softmax"} for form, m in built.items()}
+    assert own == {"flash": {True}, "unfused": {False}}
+    moved = {form: cost(model, workload.decode(1, 1024)).activation_bytes for form, model in built.items()}
+    assert moved["unfused"] - moved["flash"] >= 2 * 32 * (32 * 1024 * 2)  # read and written in each of 32 layers
 
 
 @given(sizes, sizes, sizes, st.sampled_from(["window", "chunk"]))
