@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from rooflens.api.serving import predict
 from rooflens.present.words import LANGUAGES
 
 EIGHT = ["predict", "llama-3.1-8b", "--on", "h100-sxm5-80gb"]
@@ -176,3 +177,12 @@ def test_a_context_counts_its_prompt(cli):
 @pytest.mark.parametrize("more", [["--runtime-bytes", ""], ["--calibration", ""], ["--graph-bytes", ""]])
 def test_an_option_left_empty_is_not_taken_for_one_left_away(cli, more):
     assert cli(*EIGHT, *more).code == 2
+
+
+def test_a_step_that_waits_for_its_links_is_judged_by_its_floor_over_its_time():
+    """16 sequences at 50 tokens/s in all take 16 / 50 s a step."""
+    found = predict("llama-3.1-70b", "h100-sxm5-80gb,nvlink=0.5GB/s", tp=8, batch=16, measured_tokens_per_s=50.0)
+    assert found.bound == "link"
+    share = found.tpot_s.floor / (16 / 50)
+    assert found.verdict.sentences[0].startswith(f"floor over measured {100 * share:.1f} %")
+    assert found.verdict.most_from_software == pytest.approx(1 / share)

@@ -44,6 +44,12 @@ def test_a_step_is_its_work_and_what_each_kernel_costs_beside_it(profile):
     assert expected.time_s == pytest.approx(streamed + kernels + small, rel=0.02)
 
 
+def test_a_host_starts_each_product_each_attention_and_each_small_kernel(profile):
+    """32 layers of 4 products, an attention and 12 small kernels; beside them the look-up, a norm and the head."""
+    slow = replace(stack(profile), host_s=1e-3)
+    assert slow.expect(load(), "decode").time_s == pytest.approx((32 * (4 + 1 + 12) + 3) * 1e-3)
+
+
 def test_what_a_kernel_costs_is_what_is_left_of_its_time_beside_its_bytes(profile):
     """A product streams n x k weights of two bytes; attention the keys and values of its kv heads, two bytes each."""
     read = stack(profile).machine.memory("read").value
