@@ -35,6 +35,12 @@ def test_the_times_are_those_that_predict_gives():
     assert layout.usd_per_hour == pytest.approx(4 * 2.69, rel=0.2)
 
 
+def test_all_users_together_get_a_token_each_in_the_time_of_one():
+    for layout in of(users=300).layouts:
+        assert layout.tokens_per_s == pytest.approx(300 / layout.tpot_s)
+        assert layout.usd_per_million_tokens == pytest.approx(layout.usd_per_hour / 3600 / layout.tokens_per_s * 1e6)
+
+
 def test_a_replica_is_one_two_four_or_eight_devices_of_a_node():
     assert {x.tp for x in of("llama-3.1-8b", users=10).layouts} == {1, 2, 4, 8}
 
