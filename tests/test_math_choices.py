@@ -56,3 +56,8 @@ def test_block_scaled_fp8_on_a_geforce_blackwell_is_allowed_the_rate_that_was_re
     assert roof.value == pytest.approx(419e12, rel=0.01)  # what its maker says of sums in 32 bits
     assert roof.floor_value > 774e12  # what cuBLASLt reached
     assert api.machine("rtx-4090-24gb").compute("fp8").best is None  # an older one has no such products
+
+
+def test_an_assumed_peak_is_of_the_arithmetic_that_a_format_is_computed_in() -> None:
+    assert api.machine("h100-sxm5-80gb,fp8_e4m3=1.5PFLOP/s").compute("fp8").value == 1.5e15
+    assert api.machine("rtx-4090-24gb,fp16_acc16=300TFLOP/s").compute("fp16_acc16").value == 3e14
