@@ -199,7 +199,8 @@ def texts():
     folders = (".ci", "benchmarks", "changelog.d", "decisions", "docs", "requirements", "src", "tests")
     files = [p for folder in folders for p in sorted((ROOT / folder).rglob("*"))] + sorted(ROOT.glob("*"))
     readable = {".md", ".py", ".toml", ".json", ".txt", ".cfg", ".html", ".css", ".js", ""}
-    return [p for p in files if p.is_file() and p.suffix in readable and "__pycache__" not in p.parts]
+    made = {"__pycache__", ".coverage"}
+    return [p for p in files if p.is_file() and p.suffix in readable and not made & {*p.parts}]
 
 
 def test_nothing_names_the_computer_it_was_written_on():
