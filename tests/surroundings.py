@@ -56,9 +56,13 @@ class Said(NamedTuple):
     err: str
 
 
+NO_PYC = {"PYTHONDONTWRITEBYTECODE": "1"}  # Python cuts off what it compiled where files may not grow, and keeps it
+
+
 @contextmanager
 def largest_file(nbytes: int) -> Iterator[None]:
     """No file of this process grows beyond this, as on a disk that is full."""
+    kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # see NO_PYC
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, hard))
@@ -67,6 +71,7 @@ def largest_file(nbytes: int) -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
+        sys.dont_write_bytecode = kept
 
 
 def unread() -> IO[str]:

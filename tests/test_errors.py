@@ -55,3 +55,15 @@ def test_errors_survive_a_trip_between_processes(error):
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(again) is type(error)
         assert str(again) == str(error)
+
+
+def test_a_module_that_is_cut_off_is_no_key_that_was_pressed(cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python compiles it onto a full disk and reads it the next time."""
+
+    def cut_off(**_: object) -> None:
+        raise EOFError("marshal data too short")
+
+    monkeypatch.setattr("rooflens.cli.machines.command.callback", cut_off)
+    told = cli("machines")
+    assert told.code == 2
+    assert "a file of this installation is cut off (marshal data too short): install it again" in told.err

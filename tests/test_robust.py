@@ -18,7 +18,7 @@ from rooflens.server import hiding
 from tests.commands import commands
 from tests.observed_files import packed
 from tests.rooms import ROOMS, SAYS_NO, needed
-from tests.surroundings import REFUSED, Said, broken, files, largest_file, quick, ran, unread
+from tests.surroundings import NO_PYC, REFUSED, Said, broken, files, largest_file, quick, ran, unread
 
 EVERY = list(commands())
 DOCUMENTED = {0, 1, 2}  # docs/cli.md
@@ -105,7 +105,7 @@ def test_an_output_that_was_cut_off_is_never_called_done(room: Path, unbuffered:
     line = f"ulimit -f 1; {shlex.quote(sys.executable)} -m rooflens models >told"
     done = subprocess.run(
         ["bash", "-c", line], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        env={**os.environ, **NO_PYC, "PYTHONUNBUFFERED": unbuffered},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, "rooflens: cannot write the output: file too large\n")
 
@@ -121,8 +121,8 @@ SHELLS: dict[str, tuple[dict[str, str], str, set[int]]] = {  # what is set, the 
     "| head -1": ({}, "ROOFLENS | head -1", {141}),
     "> /dev/full": ({}, "ROOFLENS > /dev/full", {2}),
     "all closed": ({}, "ROOFLENS <&- >&- 2>&-", set()),
-    "files of 64 MB": ({}, "ulimit -f 65536; ROOFLENS", set()),
-    "files of 1 kB": ({}, "ulimit -f 1; ROOFLENS", {2}),
+    "files of 64 MB": (NO_PYC, "ulimit -f 65536; ROOFLENS", set()),
+    "files of 1 kB": (NO_PYC, "ulimit -f 1; ROOFLENS", {2}),
     "folders that are read-only": (POOR, "unshare --mount sh -c QUOTED", {2}),
 }
 READ_ONLY = (

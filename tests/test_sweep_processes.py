@@ -18,6 +18,7 @@ from rooflens.api import sweeping
 from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.on_ray import ALL_IN_USE
 from rooflens.sweep.question import Wanted
+from tests.surroundings import NO_PYC
 from tests.sweep_grids import LARGER, SMALL, digest, swept, written
 
 pytest.importorskip("pyarrow", reason="pip install 'rooflens[fleet]'")
@@ -90,8 +91,9 @@ def test_a_full_disk_is_a_sentence_and_what_landed_stays(tmp_path: Path):
     resource = pytest.importorskip("resource")
     grid, out = written(tmp_path, {**LARGER, "shard_points": 100_000}), tmp_path / "full"
     full = started(
-        grid, out, "--workers", "1", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-    )
+        grid, out, "--workers", "1", env={**os.environ, **NO_PYC},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )  # fmt: skip
     _, error = full.communicate(timeout=120)
     assert full.returncode == 2
     assert "cannot write" in error

@@ -173,7 +173,9 @@ def _run(arguments: list[str] | None) -> int:
         return _say(str(error), error.exit_code)
     except click.ClickException as error:
         return _say(error.format_message(), 2, named=type(error).__name__ != "NoArgsIsHelpError")
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):  # a module that was compiled onto a full disk
+            return _say(f"a file of this installation is cut off ({error.__cause__}): install it again", 2)
         return _say("stopped; files written so far are whole; start it again to finish", 2)
     except MemoryError:
         return _say("out of memory; try smaller sizes (--quick)", 2)
