@@ -58,6 +58,12 @@ def _fields(record: object) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("mask", "said"), [("causal", "causal (half of the scores counted)"), ("full", "full")])
+def test_an_answer_says_which_scores_it_counts(mask: str, said: str) -> None:
+    found = rooflens.place("llama-3.1-8b", on="a100-sxm4-80gb", phase="prefill", prompt=64, mask=mask)
+    assert found.conventions["mask"] == said
+
+
 def test_an_operator_alone_has_a_step_only_where_it_streams_weights_or_cache() -> None:
     assert rooflens.place("op:flops=1,bytes=1", on="a100-sxm4-80gb").step_floor is None
     product = rooflens.place("gemm:M=16,K=4096,N=14336", on="a100-sxm4-80gb").step_floor

@@ -92,6 +92,21 @@ def test_a_token_goes_to_each_node_once_and_is_handed_on_inside(inside: int, nod
     assert way.link_bytes >= -1e-12
 
 
+def test_an_all_to_all_sends_each_other_device_its_part_and_waits_for_each_or_for_all_at_once() -> None:
+    """Two nodes of four: of eight parts three stay inside and four leave."""
+    found = {way.algorithm: way for way in ways("all-to-all", Group(8, 2))}
+    assert found["one-shot"] == Way("one-shot", 3 / 8, 1.0, 4 / 8, 1.0)
+    assert found["ring"] == Way("ring", 3 / 8, 3.0, 4 / 8, 4.0)
+
+
+def test_tokens_on_their_way_to_experts_wait_for_each_other_device_or_for_all_at_once() -> None:
+    one_shot, ring = dispatch(Group(8, 2), 2.0)
+    assert (one_shot.link_steps, one_shot.network_steps) == (1, 1)
+    assert (ring.link_steps, ring.network_steps) == (3, 4)
+    alone, lone_ring = dispatch(Group(2, 2), 2.0)  # a device a node: nothing goes inside
+    assert (alone.link_steps, lone_ring.link_steps) == (0, 0)
+
+
 def test_one_device_has_nobody_to_talk_to() -> None:
     assert ways("all-reduce", Group()) == dispatch(Group(), 2) == (ALONE,)
 

@@ -41,6 +41,25 @@ def test_all_users_together_get_a_token_each_in_the_time_of_one():
         assert layout.usd_per_million_tokens == pytest.approx(layout.usd_per_hour / 3600 / layout.tokens_per_s * 1e6)
 
 
+def test_a_target_that_is_met_to_the_last_digit_is_met():
+    exact = next(x for x in of("llama-3.1-8b", users=1).layouts if x.tp == 1)
+    again = of("llama-3.1-8b", users=1, tpot_s=exact.tpot_s, ttft_s=exact.ttft_s).layouts
+    assert exact in again
+
+
+def test_a_plan_says_whether_its_times_are_expected_or_floors():
+    floors = "the floor: nothing was calibrated, real engines are slower"
+    said = {
+        "expected": of("llama-3.1-8b"),
+        "floors": of("llama-3.1-8b", on=("tpu-v5e",)),
+        "both": of("llama-3.1-8b", on=("h100-sxm5-80gb", "tpu-v5e")),
+    }
+    tpot = {name: found.conventions["tpot"] for name, found in said.items()}
+    assert tpot["expected"].startswith("the upper end of the 80 % interval, at")
+    assert tpot["floors"].startswith(floors)
+    assert tpot["both"].startswith(f"the upper end of the 80 % interval; behind > {floors}")
+
+
 def test_a_replica_is_one_two_four_or_eight_devices_of_a_node():
     assert {x.tp for x in of("llama-3.1-8b", users=10).layouts} == {1, 2, 4, 8}
 

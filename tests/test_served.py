@@ -19,7 +19,7 @@ from rooflens.operators.cost import Cost
 from rooflens.prediction.bound import bind
 from rooflens.prediction.deployment import bound as floors_of
 from rooflens.prediction.intervals import residual_class
-from rooflens.prediction.reached import bridges
+from rooflens.prediction.reached import _math_bits, bridges
 from rooflens.prediction.served import Served, prompts_s, together
 from rooflens.records import replace
 
@@ -305,3 +305,19 @@ def test_an_engine_that_nobody_fitted_has_the_times_of_engines_in_general_and_sa
     assert found.expect(now, "decode") == general.expect(now, "decode")
     assert (len(notes), none) == (1, ())
     assert notes[0].startswith("acme-serve was not fitted")
+
+
+@pytest.mark.parametrize(
+    ("math", "bits"),
+    [
+        ("bf16", "16"),
+        ("fp16_acc16", "16"),
+        ("tf32", "16"),
+        ("fp8", "8"),
+        ("fp8_acc16", "8"),
+        ("int8", "8"),
+        ("fp4", "4"),
+    ],
+)
+def test_arithmetic_reaches_its_roof_as_others_of_its_width_do(math, bits):
+    assert _math_bits(math) == bits

@@ -75,6 +75,12 @@ def test_a_pair_has_one_name_whoever_measures_it():
     assert (peer_name((1, 0), to), peer_name((1, 0), both)) == ("1-0", "0+1")
 
 
+def test_behind_is_under_95_per_cent_of_the_median() -> None:
+    rates = {"a": 100.0, "b": 100.0, "c": 95.0}
+    assert not Across("memory/main/read", "B/s", rates).behind
+    assert Across("memory/main/read", "B/s", {**rates, "c": 94.9}).behind
+
+
 def test_the_slowest_is_seen_against_the_median():
     rates = Across("memory/main/read", "B/s", {"cuda:0": 4.5e12, "cuda:1": 4.0e12, "cuda:2": 4.6e12})
     assert (rates.slowest, rates.median, rates.behind) == ("cuda:1", 4.5e12, True)

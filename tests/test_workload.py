@@ -18,6 +18,7 @@ from rooflens.models.model import Local
 from rooflens.operators.cost import Cost, total
 from rooflens.operators.experts import experts_touched, popularity, ranks_touched
 from rooflens.operators.rows import Row
+from rooflens.operators.standard import norm
 from rooflens.records import replace
 from rooflens.roofline.place import mbu, mfu
 from rooflens.workload import Step
@@ -50,6 +51,20 @@ def test_every_demand_of_a_cost_is_added_and_taken_so_often():
     assert both.flops == {"bf16": 2.0, "fp8": 8.0, "int8": 7.0}
     assert [getattr(both, name) for name in names] == [prime + 1.0 for prime in PRIMES]
     assert (one.total_flops, one.streamed_bytes, one.bytes) == (5.0, 13.0 + 17.0, 13.0 + 17.0 + 19.0)
+
+
+def test_a_layer_of_a_llama_is_five_kernels_and_all_else_rides_with_them():
+    kinds = [(o.kind, o.count) for o in workload.operators(LLAMA, workload.decode(1, 1), BF16)]
+    layer = [("attention", 32)] * 3 + [("ffn", 32)] * 2
+    assert kinds == [("embedding", 1), *layer, ("head", 1)]
+
+
+def test_a_norm_keeps_its_weights_as_one_vector_and_a_product_as_a_matrix():
+    kept = {name: row.matrices[0] for name, row in {"norm": norm("n"), "gemm": Row("gemm", "B D, D F -> B F")}.items()}
+    sides = {
+        name: ([t.text for out in one.outputs for t in out], [t.text for t in one.inputs]) for name, one in kept.items()
+    }
+    assert sides == {"norm": ([], ["D"]), "gemm": (["F"], ["D"])}
 
 
 def test_no_work_adds_nothing_and_has_neither_mfu_nor_mbu():
