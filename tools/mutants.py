@@ -36,6 +36,7 @@ import planted
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "rooflens"
+LARGE = 1000
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -115,7 +116,7 @@ def _changes(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Constant(value=bool(value)):
             changed.value = not value
         case ast.Constant(value=int(value) | float(value)):
-            changed.value = value + 1 if value + 1 != value else value * 2
+            changed.value = value + 1 if abs(value) < LARGE else value * 2  # one more of a million is no fault
         case ast.Call(func=ast.Name(id=name)) if name in NAMES:
             changed.func = ast.Name(NAMES[name])
         case ast.Call(func=ast.Attribute(attr=name)) if name in NAMES:
