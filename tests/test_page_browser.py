@@ -100,7 +100,7 @@ def visit(browser, url):
     assert strangers == []
 
 
-def until(page, condition, seconds=20.0):
+def until(page, condition, seconds=60.0):
     """Waits for a condition, asked from outside: the page itself forbids text that is run."""
     end = time.monotonic() + seconds
     while not page.evaluate(condition):
