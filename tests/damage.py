@@ -9,7 +9,7 @@ import random
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +145,8 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(deeper for key, one in inside for deeper in places(one, (*path, key)))]
 
 
-def changed(whole: Any, chance: random.Random) -> Any:
-    """One to four things in it changed, left out or twice there."""
+def changed(whole: Any, chance: random.Random, odd: Sequence[Any] = ODD) -> Any:
+    """One to four things in it changed to something odd, left out or twice there."""
     found, known = copy.deepcopy(whole), places(whole)
     for _ in range(chance.randint(1, 4)):
         *way, last = chance.choice(known[1:] or [("x",)])
@@ -160,7 +160,7 @@ def changed(whole: Any, chance: random.Random) -> Any:
             elif what < 0.4 and isinstance(holder, list):
                 holder.append(copy.deepcopy(holder[last]))
             else:
-                holder[last] = chance.choice(ODD)
+                holder[last] = chance.choice(odd)
         except (KeyError, IndexError, TypeError):  # an earlier change took it away
             continue
     return found

@@ -80,6 +80,11 @@ def added(values: Iterable[Number]) -> Number:
     return found
 
 
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """The sum of products of two sequences of plain numbers, equally long."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
 def up(value: Number) -> Number:
     """The next whole number up; of arrays some ten times as quick as -(-value // 1)."""
     if isinstance(value, _SCALARS):
@@ -152,8 +157,3 @@ def library() -> Any:
 
 def _nothing() -> list[Number]:
     raise ValueError("the largest or smallest of nothing")
-
-
-def dot(a: Sequence[float], b: Sequence[float]) -> float:
-    """The sum of products of two sequences of plain numbers, equally long."""
-    return sum(x * y for x, y in zip(a, b, strict=True))

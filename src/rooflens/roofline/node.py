@@ -7,22 +7,12 @@ words ("N/A"). Zero is a value: no errors, no process, an idle unit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from rooflens.records import field, quantity, record
 
 LinkKind = Literal["NVLink", "XGMI", "PIX", "PXB", "PHB", "NODE", "SYS", "PCIe", "unknown"]
-LINK_KINDS: tuple[LinkKind, ...] = (
-    "NVLink",
-    "XGMI",
-    "PIX",
-    "PXB",
-    "PHB",
-    "NODE",
-    "SYS",
-    "PCIe",
-    "unknown",
-)  # nearest first
+LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)  # nearest first
 ON_THE_HOST = ("PHB", "NODE", "SYS")  # through the processor, not a switch
 Reason = Literal[
     "idle", "applications_clocks", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal",
