@@ -93,13 +93,13 @@ async def one(port: int, kind: str, asked: dict[str, Any], due: float, told: Tol
 async def user(port: int, number: int, pace: argparse.Namespace, told: Told) -> None:
     """Drags so many times a second."""
     began, turns = time.monotonic() + number / pace.users / pace.each, int(pace.seconds * pace.each)
-    tasks = []
-    turn = 0
+    tasks, turn, levers = [], 0, not pace.no_levers
     while turn < turns:
         due = began + turn / pace.each
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         asked = {**question(number), "batch": dragged(turn + number)}
-        if not pace.no_levers and len(tasks) == 0 and turn >= int(LEVERS_AFTER_S * pace.each):
+        if levers and turn >= int(LEVERS_AFTER_S * pace.each):
+            levers = False
             tasks.append(asyncio.create_task(one(port, "levers", asked, due, told)))
         drag = asyncio.create_task(one(port, "state", asked, due, told))
         if pace.pile:
