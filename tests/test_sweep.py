@@ -17,6 +17,8 @@ from rooflens.api import sweeping
 from rooflens.api.serving import predict
 from rooflens.cli import _run
 from rooflens.errors import RooflensError
+from rooflens.fleet.sweeping.folder import begun
+from rooflens.fleet.sweeping.run import identity_of
 from rooflens.fleet.sweeping.shard import Work, shard
 from rooflens.records import encode
 from rooflens.sweep.columns import FIGURES
@@ -158,6 +160,14 @@ def test_a_sweep_goes_on_where_it_was_left_with_the_same_bytes(tmp_path: Path):
     assert told[-1][:2] == (2 * 2 * 2 * 40 * 6,) * 2
     assert swept(tmp_path, SMALL, "left") == left  # nothing is missing: nothing is done
     assert digest(left) == before
+
+
+def test_what_a_worker_was_writing_when_it_was_killed_is_taken_away(tmp_path: Path):
+    axes = sweeping.read_grid(written(tmp_path, SMALL))
+    with begun(tmp_path / "points", identity_of(Work(axes, sweeping.ingredients(axes)), {})) as folder:
+        folder.land(0, b"whole")
+        (folder.path / "points" / ".000001.parquet.abc").write_bytes(b"cut off")
+    assert [part.name for part in (tmp_path / "points" / "points").iterdir()] == ["000000.parquet"]
 
 
 def test_a_folder_of_another_grid_version_or_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

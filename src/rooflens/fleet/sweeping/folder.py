@@ -37,6 +37,11 @@ class Folder:
         """Keeps a shard, whole or not at all. Raises RooflensError for a full disk."""
         artefacts.write_bytes(self.part(index), content)
 
+    def tidy(self) -> None:
+        """Takes away what somebody was writing who is no more; for the one whose folder it is."""
+        for left in (self.path / POINTS).glob(".*.parquet.*"):
+            left.unlink(missing_ok=True)
+
     def missing(self) -> list[int]:
         """The shards that have not landed."""
         there = {path.name for path in (self.path / POINTS).glob("*.parquet")}
@@ -78,9 +83,12 @@ def begun(path: Path, identity: Identity) -> Iterator[Folder]:
         else:
             artefacts.write_json(before, identity, SCHEMA)
         (path / POINTS).mkdir(exist_ok=True)
-        for left in (path / POINTS).glob(".*.parquet.*"):  # of somebody who was killed while writing
-            left.unlink(missing_ok=True)
-        yield Folder(path, identity)
+        folder = Folder(path, identity)
+        folder.tidy()  # of a sweep that was killed whole
+        try:
+            yield folder
+        finally:
+            folder.tidy()  # of workers that were killed or ended in mid-writing
 
 
 def opened(path: Path) -> Folder:
