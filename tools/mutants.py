@@ -1,15 +1,16 @@
 """Plants small faults in the core, one at a time, and lists those that no fast test notices.
 
-    python -m pytest -m "not slow and not gpu" -p no:randomly --cov=rooflens --cov-context=test --cov-report=
+    export PYTHONPATH=tools
+    python -m pytest -m "not slow and not gpu" -p noting -p no:randomly --cov --cov-context=test --cov-report=
     python tools/mutants.py --count 200 operators roofline prediction
 
-The first line writes which test runs which line; the second plants faults where tests could see them or not (a
+The second line writes which test runs which line; the third plants faults where tests could see them or not (a
 comparison, an operator, a number, a minimum for a maximum, ...), each in a copy of src, runs the tests of that line,
 and lists the faults that none of them noticed. A test notices a fault when it fails with it and passes without it.
 Exits 1 when fewer than --least of them were noticed.
 
-The tests are collected once, and each fault is shown to them in a fork (`planted`). With --most 60 a fault took three
-seconds of a core on average, so 200 take some ten minutes of a core that does nothing else, and more tests longer.
+The tests are collected once, and each fault is shown to them in a fork (`planted`): to those that run its line, to
+their neighbours of the same files, and to tests of files that run it while they are collected.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from typing import Any
 
 import coverage
 import planted
+from noting import COLLECTED
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "rooflens"
@@ -138,28 +140,61 @@ def _put(lines: list[str], node: ast.expr, now: str) -> str:
     return "".join([*lines[:first], before, now, after, *lines[last + 1 :]])
 
 
-def tests_of(data: coverage.CoverageData, fault: Fault) -> tuple[list[str], bool]:
-    """The tests that run its line, as pytest names them, else its statement; of what is no part of a call, its file.
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """Who runs the line of a fault. imported: whether some file of tests does so while it is collected: those files."""
 
-    And whether importing runs it.
-    """
-    by_line = data.contexts_by_lineno(str(fault.file))
-    own = _named(by_line, [fault.line]) or _named(by_line, fault.statement)
-    imported = any("" in by_line.get(line, []) for line in fault.statement)
-    return sorted(own if fault.inside else _named(by_line, by_line)), imported
+    tests: list[str]
+    imported: bool
+    files: frozenset[str]
 
 
-def _named(by_line: Mapping[int, Sequence[str]], lines: Iterable[int]) -> set[str]:
-    return {name.rsplit("|", 1)[0] for line in lines for name in by_line.get(line, []) if name}
+class Noted:
+    """What was noted of all tests: which lines they run."""
+
+    def __init__(self, path: Path) -> None:
+        self.data = coverage.CoverageData(str(path))
+        self.data.read()
+        self.breadths: Counter[str] = Counter()
+        for file in self.data.measured_files():
+            for names in self.data.contexts_by_lineno(file).values():
+                self.breadths.update(_tests(names))
+        self.by_file: dict[str, list[str]] = {}
+        for test in sorted(self.breadths):
+            self.by_file.setdefault(test.partition("::")[0], []).append(test)
+
+    def witnesses(self, fault: Fault) -> Witnesses:
+        """The tests that run its line, else its statement; of what is no part of a call, its file."""
+        by_line = self.data.contexts_by_lineno(str(fault.file))
+        lines = [[fault.line], fault.statement] if fault.inside else [by_line]
+        said = next(filter(None, (_said(by_line, some) for some in lines)), set())
+        collecting = {name.removesuffix(COLLECTED) for name in said if name.endswith(COLLECTED)}
+        imported = bool(collecting) or "" in _said(by_line, fault.statement)
+        return Witnesses(sorted(_tests(said)), imported, frozenset(collecting if fault.inside else ()))
+
+    def some(self, tests: Sequence[str], most: int, chance: random.Random) -> list[str]:
+        """So many of these: half of them those that run the fewest lines, the others by chance; else neighbours too."""
+        narrow = sorted(tests, key=self.breadths.__getitem__)
+        first, others = narrow[: most // 2], narrow[most // 2 :]
+        if len(tests) <= most:
+            own, files = set(tests), dict.fromkeys(test.partition("::")[0] for test in narrow)
+            near = [one for file in files for one in self.by_file[file] if one not in own]
+            return [*narrow, *chance.sample(near, min(len(near), most - len(tests)))]
+        return [*first, *chance.sample(others, most - len(first))]
+
+    def of_files(self, files: Iterable[str], most: int, chance: random.Random) -> list[str]:
+        """So many tests of these files, by chance."""
+        tests = [test for file in sorted(files) for test in self.by_file.get(file, [])]
+        return chance.sample(tests, min(len(tests), most))
 
 
-def breadths(data: coverage.CoverageData) -> Counter[str]:
-    """How many lines each test runs: those with few are quick, and speak of little else."""
-    found: Counter[str] = Counter()
-    for file in data.measured_files():
-        for names in data.contexts_by_lineno(file).values():
-            found.update(name.rsplit("|", 1)[0] for name in names)
-    return found
+def _said(by_line: Mapping[int, Sequence[str]], lines: Iterable[int]) -> set[str]:
+    return {name for line in lines for name in by_line.get(line, [])}
+
+
+def _tests(names: Iterable[str]) -> set[str]:
+    """Tests as pytest names them, without which part of theirs it was."""
+    return {name.rsplit("|", 1)[0] for name in names if name and not name.endswith(COLLECTED)}
 
 
 @dataclass
@@ -175,7 +210,8 @@ class Room:
     def noticing(self, shown: Sequence[tuple[Fault, Mapping[str, Any]]]) -> Iterator[tuple[Fault, Sequence[str]]]:
         """Each fault with the test that noticed it, several where it left nothing that runs, none where none did."""
         (self.folder / planted.TASKS).write_text(json.dumps([task for _, task in shown]), encoding="utf-8")
-        files = sorted({test.partition("::")[0] for _, task in shown for test in task["tests"]})
+        tests = (test for _, task in shown for test in (*task["tests"], *task["collecting"]))
+        files = sorted({test.partition("::")[0] for test in tests})
         reads, writes = os.pipe()
         of = {**os.environ, "PYTHONPATH": f"{self.folder / 'src'}{os.pathsep}{self.folder / 'tools'}"}
         options = ["-q", "-p", "planted", "-p", "no:randomly", "-p", "no:cacheprovider", "--basetemp=here", *files]
@@ -191,30 +227,26 @@ class Room:
 def main() -> None:
     """Plants and tells."""
     given = _asked().parse_args()
-    data = coverage.CoverageData(str(ROOT / ".coverage"))
-    data.read()
+    noted, chance = Noted(ROOT / ".coverage"), random.Random(given.seed)
     files = [
         f for p in given.packages for f in ([SOURCE / p] if p.endswith(".py") else sorted((SOURCE / p).rglob("*.py")))
     ]
     every = [fault for file in files for fault in faults(file)]
     sample = random.Random(given.seed).sample(every, min(given.count, len(every)))
-    breadth, chance = breadths(data), random.Random(given.seed)
     shown: list[tuple[Fault, Mapping[str, Any]]] = []
     for fault in sample:
-        tests, imported = tests_of(data, fault)
-        narrow = sorted(tests, key=breadth.__getitem__)
-        first, others = narrow[: given.most // 2], narrow[given.most // 2 :]
-        some = [*first, *chance.sample(others, min(len(others), given.most - len(first)))]
+        found = noted.witnesses(fault)
+        some, built = noted.some(found.tests, given.most, chance), noted.of_files(found.files, given.most, chance)
         file = str(fault.file.relative_to(ROOT))
-        task = {"file": file, "text": fault.text, "inside": fault.inside, "imported": imported, "tests": some}
-        shown.append((fault, task))
+        task = {"inside": fault.inside, "imported": found.imported, "tests": some, "collecting": built}
+        shown.append((fault, {"file": file, "text": fault.text, **task}))
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.jobs) as pool:
         rooms = [(Room(Path(folder) / str(n)), shown[n :: given.jobs]) for n in range(given.jobs)]
-        found = [one for part in pool.map(lambda room: _told(*room, all_of_them=given.all), rooms) for one in part]
-    seen, broken = sum(map(bool, found)), sum(len(tests) > 1 for tests in found)
-    print(f"{seen} of {len(found)} faults noticed ({seen / len(found):.1%}), of {len(every)} that could be planted")
+        ends = [one for part in pool.map(lambda room: _told(*room, all_of_them=given.all), rooms) for one in part]
+    seen, broken = sum(map(bool, ends)), sum(len(tests) > 1 for tests in ends)
+    print(f"{seen} of {len(ends)} faults noticed ({seen / len(ends):.1%}), of {len(every)} that could be planted")
     print(f"{broken} of those noticed left nothing that runs, or that ends")
-    sys.exit(seen < given.least * len(found))
+    sys.exit(seen < given.least * len(ends))
 
 
 def _told(room: Room, shown: Sequence[tuple[Fault, Mapping[str, Any]]], *, all_of_them: bool) -> list[Sequence[str]]:
@@ -223,7 +255,8 @@ def _told(room: Room, shown: Sequence[tuple[Fault, Mapping[str, Any]]], *, all_o
     for (fault, tests), (_, task) in zip(room.noticing(shown), shown, strict=True):
         found.append(tests)
         if all_of_them or not tests:
-            said = f"{task['file']}:{fault.line} ({len(task['tests'])} tests): {fault.was}  ->  {fault.now}"
+            count = len(task["tests"]) + len(task["collecting"])
+            said = f"{task['file']}:{fault.line} ({count} tests): {fault.was}  ->  {fault.now}"
             print(said, *(f"noticed by {test}" for test in tests[:1]), flush=True)
     return found
 

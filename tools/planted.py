@@ -1,7 +1,8 @@
 """Inside pytest: shows planted faults to tests that were collected once, each in a fork, and tells which one fails.
 
 A fault inside a function is put into the functions that were imported; one of what importing runs, and one that nobody
-noticed of what importing calls, is shown to a pytest of its own. `tools/mutants.py` starts this as a plugin of pytest.
+noticed of what importing calls, is shown to a pytest of its own, which builds anew what files of tests build.
+`tools/mutants.py` starts this as a plugin of pytest.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
+from noting import forget
 
-FIRST, LIMIT_S = 25, 600
+FIRST, LIMIT_S = 25, 180
 TOLD, TASKS = "MUTANTS_TOLD", "tasks.json"
 PASSED = "passed"
 
@@ -48,9 +50,10 @@ class Shown:
 
     def noticing(self, task: Mapping[str, Any]) -> Sequence[str]:
         """The test that fails with the fault and passes without it; several where nothing ran, or ended."""
-        tests = [test for test in task["tests"] if test in self.items]
+        tests, collecting = ([test for test in task[of] if test in self.items] for of in ("tests", "collecting"))
         ways = ["here"] * task["inside"] + ["anew"] * (not task["inside"] or task["imported"])
         parts = [(way, part) for way in ways for part in (tests[:FIRST], tests[FIRST:]) if part]
+        parts += [("anew", collecting)] * bool(collecting)
         return next((failed for way, part in parts if (failed := self._noticing(task, way, part))), ())
 
     def _noticing(self, task: Mapping[str, Any], way: str, tests: Sequence[str]) -> Sequence[str]:
@@ -88,6 +91,7 @@ class Shown:
             with suppress(BaseException):
                 for function, code in swaps:
                     function.__code__ = code
+                forget()  # what was built without the fault
                 os.write(writes, (self._first(tests) or PASSED).encode())
             os._exit(0)
         os.close(writes)
