@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import shlex
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -35,6 +36,8 @@ COMMANDS = {
     "graph": "rooflens kernels experiments/h200_trace/graph.json.gz --model llama-3.1-8b --batch 4 --context 1024"
     " --plot graph.png",
     "wall": "rooflens trend --plot wall.png",
+    "live": "python tools/dashboard.py tests/data/metrics/real_vllm.jsonl.gz --model tests/data/metrics/smol.json"
+    " --on experiments/cpu-example/profile.json --math fp32 -o live.png",
     "phases-vi": "rooflens place llama-2-7b --on a100-sxm4-80gb --phase decode,prefill --batch 1,16 --lang vi"
     " --plot phases-vi.png",
 }
@@ -47,7 +50,11 @@ def make(name: str, into: Path = PICTURES) -> Path:
     """
     with tempfile.TemporaryDirectory() as folder:
         drawn = Path(folder) / f"{name}.png"
-        _run([str(drawn) if word == drawn.name else word for word in shlex.split(COMMANDS[name])[1:]])
+        program, *words = [str(drawn) if word == drawn.name else word for word in shlex.split(COMMANDS[name])]
+        if program == "rooflens":
+            _run(words)
+        else:
+            _run_python(words)
         small = fewer_colours(drawn)
     into.mkdir(parents=True, exist_ok=True)
     (into / f"{name}.png").write_bytes(small)
@@ -64,6 +71,12 @@ def _run(words: list[str]) -> None:
         except SystemExit as ended:
             if ended.code:
                 raise SystemExit(quiet.getvalue()) from None
+
+
+def _run_python(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
 
 
 def fewer_colours(picture: Path) -> bytes:
