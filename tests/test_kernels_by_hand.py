@@ -90,7 +90,7 @@ def test_few_rows_are_narrowed_by_few_units():
 
 
 def test_a_small_tile_fetches_its_operands_more_often_than_the_mean_one():
-    """By what a unit takes a second: 100 GFLOP/s x 2 bytes over 15 TB/s; the mean tile has 1/rows + 1/columns = 1/64."""
+    """By what a unit takes a second, 100 GFLOP/s x 2 bytes over 15 TB/s; of the mean tile 1/rows + 1/columns = 1/64."""
     feed = 900.0 * (1e12 / 10 * 2 / 1.5e13) ** 2.0
     small, mean = (
         product(feed=900.0, feed_exponent=2.0).spent(128.0, 128.0, 512.0, Tiling(*tile)).compute_s

@@ -48,6 +48,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any",
          "ceil": "floor"}  # fmt: skip
 UNSEEN = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)  # words for people, and what no test of ours decides
+GUARDS = ("strict",)  # zip(..., strict=True) speaks only where another fault is
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +93,15 @@ def _expressions(node: ast.AST, *, inside: bool = False) -> Iterator[tuple[ast.e
             continue
         called = inside or (name == "body" and isinstance(node, ast.FunctionDef))
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, UNSEEN) or _typing(child):
+            if not isinstance(child, ast.AST) or isinstance(child, UNSEEN) or _typing(child) or _guards(child):
                 continue
             if isinstance(child, ast.expr) and hasattr(child, "lineno"):
                 yield child, called
             yield from _expressions(child, inside=called)
+
+
+def _guards(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg in GUARDS
 
 
 def _typing(node: ast.AST) -> bool:
@@ -164,13 +169,16 @@ class Noted:
             self.by_file.setdefault(test.partition("::")[0], []).append(test)
 
     def witnesses(self, fault: Fault) -> Witnesses:
-        """The tests that run its line, else its statement; of what is no part of a call, its file."""
+        """The tests that run its line, else its statement; of what is no part of a call, its file, and who names it."""
         by_line = self.data.contexts_by_lineno(str(fault.file))
         lines = [[fault.line], fault.statement] if fault.inside else [by_line]
         said = next(filter(None, (_said(by_line, some) for some in lines)), set())
         collecting = {name.removesuffix(COLLECTED) for name in said if name.endswith(COLLECTED)}
         imported = bool(collecting) or "" in _said(by_line, fault.statement)
-        return Witnesses(sorted(_tests(said)), imported, frozenset(collecting if fault.inside else ()))
+        if fault.inside:
+            return Witnesses(sorted(_tests(said)), imported, frozenset(collecting))
+        naming = {test for file in self.by_file if _names(ROOT / file, fault.file) for test in self.by_file[file]}
+        return Witnesses(sorted(_tests(said) | naming), imported, frozenset())
 
     def some(self, tests: Sequence[str], most: int, chance: random.Random) -> list[str]:
         """So many of these: half of them those that run the fewest lines, the others by chance; else neighbours too."""
@@ -186,6 +194,11 @@ class Noted:
         """So many tests of these files, by chance."""
         tests = [test for file in sorted(files) for test in self.by_file.get(file, [])]
         return chance.sample(tests, min(len(tests), most))
+
+
+def _names(test: Path, file: Path) -> bool:
+    """Whether a file of tests imports from this one."""
+    return f"from {'.'.join(file.relative_to(SOURCE.parent).with_suffix('').parts)} import" in test.read_text("utf-8")
 
 
 def _said(by_line: Mapping[int, Sequence[str]], lines: Iterable[int]) -> set[str]:
