@@ -136,6 +136,8 @@ def main() -> None:
     parser.add_argument("--math")
     parser.add_argument("-o", "--out", type=Path, required=True)
     asked = parser.parse_args()
+    if asked.out.suffix not in (".png", ".svg"):
+        parser.error(f"-o {asked.out}: a picture is .png or .svg")
     math = {"math": asked.math} if asked.math else {}
     try:
         picture = draw(list(watched(asked.recording, Judge(asked.model, asked.on, **math))))
