@@ -251,7 +251,16 @@ BAD = [
     ("place conv:n=3 --on t4", "unknown operator 'conv'.  See: gemm:M=..."),
     ("place gemm:M=16,K=4096,N=1,M=3 --on t4", "given twice"),
     ("place gemm:M=16,K=4096,Q=1 --on t4", "unknown key"),
-    ("place llama-2-7b", "--on"),
+    ("place llama-2-7b", "Missing option '--on'; rooflens place --help ends with an example"),
+    ("trend now", "Got unexpected extra argument (now); rooflens trend --help ends with an example"),
+    (f"place llama-2-7b --on {'t' * 5000}", "See: rooflens machines"),
+    (f"models {'m' * 5000}", "rooflens: cannot find mmm"),
+    ("place llama-2-7b --on empty", "empty: a folder without profile.json, so no machine"),
+    ("place llama-2-7b --on notes.txt", "notes.txt: a file that is neither .json nor .toml, so no machine"),
+    (f"{PLACE} --batch {10**15}", "must be at most 1099511627776, not 1000000000000000"),
+    ("predict params=8e9,weight_bytes=4e9 --on t4 --batch 2", "is one token at batch 1; leave out batch"),
+    ("export --check --config notes.txt", "notes.txt: is empty"),
+    ("export --check --config bare.bin", "bare.bin: is no plain text; is it a binary file?"),
     ("plce", "did you mean 'place'"),
     ("machines a100", "a100-sxm4-80gb"),
     ("plot nowhere.json", "cannot read"),
@@ -304,12 +313,26 @@ BAD = [
 def test_bad_input_is_one_sentence_and_exit_two(run, line: str, sentence: str, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bare.toml").write_text('[accelerator]\nid = "bare"\n')
+    (tmp_path / "bare.bin").write_bytes(b"\xff\xc0\x00")
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "empty").mkdir()
     told = run(line)
     assert told.code == 2
     assert told.err.startswith("rooflens: ")
     assert sentence in told.err
     assert "Traceback" not in told.err
     assert told.out == ""
+
+
+@pytest.mark.parametrize("line", ["--compare nowhere", "--extension no.json", "--quick --full", "--profile no.json"])
+def test_a_lab_that_is_refused_leaves_no_folder(run, line: str, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(f"lab --out mine {line}").code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_number_without_bounds_shows_none(run) -> None:
+    assert "None" not in run("lab --help").out
 
 
 CONFIGS = [

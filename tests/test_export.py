@@ -85,7 +85,7 @@ def test_on_is_text_and_times_take_units(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "expected an object"),
+        ("", "is empty"),
         ("targets: []\n", "from 1 to 2000"),
         ("- a\n", "object"),
         ("a: [\n", "line"),

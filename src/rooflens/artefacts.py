@@ -189,7 +189,15 @@ def profile_named(name: str) -> Profile | None:
             raise RooflensError(f"`here`: no trusted run is kept in {here()} yet; make one with rooflens lab")
         return profile(here())
     path = Path(name)
-    return profile(path) if path.suffix == ".json" or (path / "profile.json").is_file() else None
+    return profile(path) if path.suffix == ".json" or there(path / "profile.json") else None
+
+
+def there(path: Path) -> bool:
+    """Whether something lies at this path; a name that is too long for any file is none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def here() -> Path:

@@ -16,7 +16,7 @@ from typing import Any
 from rooflens import artefacts, catalogue, models, parallel, workload
 from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
-from rooflens.errors import RooflensError
+from rooflens.errors import RooflensError, Unknown
 from rooflens.models import Choices, Model
 from rooflens.operators.alone import alone, is_alone
 from rooflens.operators.cost import Precision
@@ -274,4 +274,11 @@ def _machine(name: str) -> Machine:
         return measured.machine(name)
     if path.suffix == ".toml":
         return from_accelerator(catalogue.accelerator_from_toml(artefacts.read_text(path), name))
-    return from_accelerator(catalogue.accelerator(name))
+    try:
+        return from_accelerator(catalogue.accelerator(name))
+    except Unknown:
+        if name and artefacts.there(path):
+            what = "a folder without profile.json" if path.is_dir() else "a file that is neither .json nor .toml"
+            instead = "name a profile.json, a machine.toml or a lab's folder"
+            raise RooflensError(f"{name}: {what}, so no machine; {instead}") from None
+        raise

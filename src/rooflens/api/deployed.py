@@ -32,6 +32,7 @@ PLAIN = ("graph", "eager")  # stacks without an engine, priced from what was mea
 SHORTER = "ask for a shorter context"
 NO_COLLECTIVES = "what devices wait for one another was not measured: links are counted by their bytes alone"
 NO_PIPELINE = "no engine's pipeline was measured: what its stages cost beside their links is not in the estimate"
+ALL_KEPT = "every drafted token is taken as kept; say another share with --acceptance"
 AT_ANOTHER_CONTEXT = "the first token is of the prompt alone, without a cached prefix; the context is the decode step's"
 
 OF_A_STEP = ("weights", "kv", "math", "tp", "ep", "dp", "pp", "gpus_per_node", "link")  # what a file may leave open
@@ -148,6 +149,8 @@ def _noted(found: Deployment, load: Load) -> Iterator[str]:
     yield from unevenness(found.model, found.step("decode"))
     if load.prompt is not None and load.context is not None and load.context > load.prompt:
         yield AT_ANOTHER_CONTEXT
+    if found.tokens > 1 and load.acceptance is None:
+        yield ALL_KEPT
 
 
 def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, tuple[str, ...]]:

@@ -58,7 +58,7 @@ def _only(question: Question, load: Load, applying: tuple[str, ...], what: str) 
     given = [*_differing(question, Question(question.what)), *_differing(load, Load())]
     wrong = [name for name in given if name not in applying]
     if wrong:
-        raise RooflensError(f"{question.what} is {what}; {', '.join(wrong)} do not apply to it")
+        raise RooflensError(f"{question.what} is {what}; leave out {', '.join(wrong)}")
 
 
 def _differing(said: Question | Load, plain: Question | Load) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -172,7 +173,7 @@ def _run(arguments: list[str] | None) -> int:
     except RooflensError as error:
         return _say(str(error), error.exit_code)
     except click.ClickException as error:
-        return _say(error.format_message(), 2, named=type(error).__name__ != "NoArgsIsHelpError")
+        return _say(_complaint(error), 2, named=type(error).__name__ != "NoArgsIsHelpError")
     except (click.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):  # a module that was compiled onto a full disk
             return _say(f"a file of this installation is cut off ({error.__cause__}): install it again", 2)
@@ -182,8 +183,18 @@ def _run(arguments: list[str] | None) -> int:
     except BrokenPipeError:  # the reader of our output went away, as `| head -1` does
         return 141
     except OSError as error:  # files have their own sentences, so this was the output
-        return _say(f"cannot write {error.filename or 'the output'}: {(error.strerror or str(error)).lower()}", 2)
+        do = "find" if error.errno == errno.ENAMETOOLONG else "write"
+        return _say(f"cannot {do} {error.filename or 'the output'}: {(error.strerror or str(error)).lower()}", 2)
     return code if isinstance(code, int) else 0
+
+
+def _complaint(error: click.ClickException) -> str:
+    """What click says, and of what is missing or too much, where to see it done right."""
+    said = error.format_message()
+    at_a_loss = isinstance(error, click.MissingParameter) or said.startswith("Got unexpected extra")
+    if at_a_loss and isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{said.rstrip('.')}; {error.ctx.command_path} --help ends with an example"
+    return said
 
 
 def _say(sentence: str, code: int, *, named: bool = True) -> int:

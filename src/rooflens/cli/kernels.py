@@ -103,7 +103,7 @@ def _compare(
     from rooflens.cli.kernels_shown import compared
 
     if len(files) != 2:
-        raise RooflensError(f"compare takes two files, BEFORE and AFTER; {len(files)} were given")
+        raise RooflensError(f"compare takes two files, BEFORE and AFTER, not {len(files)}")
     found = compare(files[0], files[1], on, tolerance=tolerance)
     for where, warnings in found.warnings.items():
         _warn(where, warnings, lang)

@@ -90,6 +90,10 @@ class Finite(click.FloatRange):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return found
 
+    def _describe_range(self) -> str:
+        """The bounds as a help says them: nothing where there are none, of which click makes x<=None."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 def counts(*names: str, default: int | None = None) -> Callable[[F], F]:
     """Options that count, as every verb has them. Without a default, what is not said is not known."""

@@ -110,12 +110,16 @@ def stands_in(folder: Path) -> int:
 
 
 def writable(out: Path) -> None:
-    """Raises RooflensError now, not after two minutes, when `out` cannot take the artefacts."""
+    """Raises RooflensError now, not after two minutes, when `out` cannot take the artefacts. Leaves no new folder."""
+    there = out.exists()
     staged = Staged(out)
     try:
         staged.put("try", b"")
     finally:
         staged.drop()
+        if not there:
+            with suppress(OSError):
+                out.rmdir()
 
 
 def profile_file(out: Path) -> Path:

@@ -37,8 +37,12 @@ def _loaded(data: bytes, where: str) -> object:
     except ImportError:
         raise RooflensError(f"{where}: PyYAML is not installed; pip install 'rooflens[export]'") from None
 
+    if not data.strip():
+        raise BadFile(where, ["is empty; write into it what is asked for"])
     try:
         return yaml.load(data, _loader(yaml))  # noqa: S506 - a SafeLoader
+    except yaml.reader.ReaderError:
+        raise BadFile(where, ["is no plain text; is it a binary file?"]) from None
     except (yaml.YAMLError, UnicodeError, ValueError, RecursionError) as error:
         raise BadFile(where, [" ".join(str(error).split())[:300] or "is no YAML"]) from None
 

@@ -208,7 +208,8 @@ def _fixed_faults(given: Mapping[str, Any]) -> Iterator[str]:
     for name in COUNTED:
         value = given.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= LARGEST:
-            yield f"{name}: must be at least 1, not {value}" if value < 1 else f"{name}: {value} is too large"
+            bound = "at least 1" if value < 1 else f"at most {LARGEST}"
+            yield f"{name}: must be {bound}, not {value}"
     at_once = given.get("shard_points")
     if isinstance(at_once, int) and not 1 <= at_once <= MOST_SHARD:
         yield f"shard_points: from 1 to {MOST_SHARD}, not {at_once}"

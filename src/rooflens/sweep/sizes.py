@@ -24,7 +24,8 @@ def size(text: str) -> int:
     except ValueError:
         raise ValueError(f"{text!r}: expected a whole number, a list (1,16) or a range (1:512)") from None
     if not 1 <= value <= LARGEST:
-        raise ValueError(f"must be at least 1, not {value}" if value < 1 else f"{value} is too large")
+        bound = "at least 1" if value < 1 else f"at most {LARGEST}"
+        raise ValueError(f"must be {bound}, not {value}")
     return value
 
 
