@@ -25,7 +25,7 @@ BEGINS = {
     "--phase": "decode",
     "--plot": "Draw ",
     "--prompt": "New tokens a sequence in prefill",
-    "--quick": "About 25 s ",
+    "--quick": "A shorter look",
     "--full": "As long as it takes",
     "--links": "Also links",
     "--seed": "Of ",

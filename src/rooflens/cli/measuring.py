@@ -38,7 +38,7 @@ def measuring_options(function: F) -> F:
         ),
         click.option("--all-devices", is_flag=True, help="Also all GPUs at the same time, each with its own figures."),
         click.option("--links", is_flag=True, help="Also links: copies between all GPUs, collectives, by size."),
-        click.option("--quick", is_flag=True, help="About 25 s instead of two minutes."),
+        click.option("--quick", is_flag=True, help="A shorter look: short rests and runs, nothing tried twice."),
         click.option("--full", is_flag=True, help="As long as it takes, on a GPU: every dtype settled, every cell."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random data."),
         click.option("--budget-s", type=Finite(), help="Stop cleanly after this many seconds, with what was measured."),

@@ -73,7 +73,7 @@ def may_retry(options: Options, budget: Budget, needed_s: float) -> bool:
 
 
 def quick(seed: int = 0, budget_s: float | None = None) -> Options:
-    """A look in about twelve seconds: rests of half a second, short sustained runs, nothing tried twice."""
+    """A shorter look: rests of half a second, short sustained runs, nothing tried twice."""
     return Options(
         seed=seed,
         quick=True,
@@ -97,7 +97,7 @@ GPU_DTYPES = ("bf16", "fp8", "fp16", "tf32", "int8", "fp32", "fp64")
 
 
 def gpu(seed: int = 0, budget_s: float | None = None, *, quick: bool = False, full: bool = False) -> Options:
-    """A GPU in under two minutes, half a minute (`quick`), or as long as it takes (`full`)."""
+    """A GPU: every way of each ceiling once, a shorter look (`quick`), or as long as it takes (`full`)."""
     known = Options(
         seed=seed, budget_s=budget_s, dtypes=GPU_DTYPES, retry_until_s=0.0, every_way=True, looks_again=False
     )
