@@ -122,7 +122,7 @@ def test_the_run_kept_of_this_machine_is_answered_as_it_was_at_the_start(tmp_pat
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     asked = {"model": "llama-3.1-8b", "machines": ("here",), "lang": "en"}
-    with pytest.raises(RooflensError, match="no trusted run of this machine was kept"):
+    with pytest.raises(RooflensError, match="no trusted run is kept in"):
         opened(dict(asked))
     artefacts.here().parent.mkdir(parents=True)
     artefacts.here().write_bytes(SHIPPED.read_bytes())

@@ -55,7 +55,7 @@ def account(seen: Observed, machine: Machine, launch_s: float = 0.0, notes: Sequ
         rank=seen.rank,
         world=seen.world,
         training=seen.training,
-        notes=(*machine.assumptions, *notes, *_notes(seen, kernels)),
+        notes=(*machine.assumptions, *notes, *_notes(seen, kernels, attribution)),
         warnings=seen.warnings,
     )
 
@@ -235,11 +235,13 @@ def _beyond(kernels: Sequence[Judged]) -> dict[str, float]:
     return beyond
 
 
-def _notes(seen: Observed, kernels: Sequence[Judged]) -> Iterator[str]:
+def _notes(seen: Observed, kernels: Sequence[Judged], attribution: Attribution) -> Iterator[str]:
     if not seen.timelines and seen.kernels:
         yield "the file has no timeline: what was between the kernels is not known"
     if len(seen.timelines) > 1:
         yield f"{len(seen.timelines)} devices: seconds are theirs added up; each alone is under devices"
+    if _waiting_s(attribution) > MOST_OF_SPAN * attribution.whole_s:
+        yield "a profiler slows the host itself: without it the device waits less than here"
     if seen.rank is not None:
         yield f"rank {seen.rank}" + (f" of {seen.world}" if seen.world is not None else "") + " of a job, alone"
     if seen.training:

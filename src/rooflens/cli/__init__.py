@@ -191,7 +191,8 @@ def _run(arguments: list[str] | None) -> int:
 def _complaint(error: click.ClickException) -> str:
     """What click says, and of what is missing or too much, where to see it done right."""
     said = error.format_message()
-    at_a_loss = isinstance(error, click.MissingParameter) or said.startswith("Got unexpected extra")
+    stray = isinstance(error, click.NoSuchOption) and not error.possibilities
+    at_a_loss = stray or isinstance(error, click.MissingParameter) or said.startswith("Got unexpected extra")
     if at_a_loss and isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{said.rstrip('.')}; {error.ctx.command_path} --help ends with an example"
     return said

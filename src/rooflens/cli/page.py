@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.api import machine
 from rooflens.cli.options import ACCEPTANCE, SHARED, F, Finite, Named, format_options, json_flag, lang
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
@@ -71,6 +72,8 @@ def opened(asked: dict[str, Any]) -> tuple[State, Given]:
     sizes = said_bytes(asked.pop("runtime_bytes", None), asked.pop("graph_bytes", None))
     said = {name: value for name, value in {**asked, **sizes}.items() if value is not None}
     said["machines"] = list(said.get("machines") or [MACHINE])
+    for name in said["machines"]:
+        machine(name)  # what is none is said now, and not by a page that has opened
     named = hiding.given(name.partition(",")[0].strip() for name in said["machines"] if _is_file(name))
     given = {**named, **hiding.kept_run()}
     called = {path: name for name, path in given.items()}
