@@ -16,6 +16,7 @@ from rooflens.operators.cost import Cost, Precision, cost_of, kernels, total
 from rooflens.operators.experts import experts_touched
 from rooflens.operators.letters import shard
 from rooflens.operators.rows import Part, Row
+from rooflens.operators.standard import attended
 from rooflens.parallel import BESIDE_LAYERS, Pipeline, check, check_devices, hand_overs, pipeline, talking
 from rooflens.records import record, replace
 
@@ -109,7 +110,7 @@ def accepted(tokens: Number, acceptance: float) -> Number:
     """Tokens that a step with `tokens` new ones a sequence yields when all but the first were drafted.
 
     1 + a + a^2 + ... = (1 - a^T) / (1 - a): a draft counts when it and all before it are accepted, each with chance a.
-    Not counted: what drafting costs.
+    Not counted: what drafting costs. Raises RooflensError for a rate that is none.
     """
     if not 0 <= acceptance <= 1:
         raise RooflensError(f"an acceptance rate lies between 0 and 1, not at {acceptance:g}")
@@ -162,8 +163,8 @@ def fixed_letters(model: Model, step: Step, block: Block) -> dict[str, Number]:
 
 def moving_letters(model: Model, step: Step, block: Block, tokens: Number | None = None) -> dict[str, Number]:
     """The letters that the step sets. Costs are sums of products of them: roofline.bound counts on it."""
-    touched, attended = positions(step, block.window, block.local)
-    found = {"B": _in_a_microbatch(step), "T": step.tokens, "S": touched, "P": attended, "Y": step.logits}
+    touched, reached = positions(step, block.window, block.local)
+    found = {"B": _in_a_microbatch(step), "T": step.tokens, "S": touched, "P": reached, "Y": step.logits}
     if block.local == "selection":
         found["Si"], found["Pi"] = positions(step, None)
     whole = block.with_letters(model.letters)
@@ -196,7 +197,7 @@ def positions(step: Step, window: float | None, local: Local = "window") -> tupl
     context, tokens = step.context, step.tokens
     before = context - tokens
     if window is None:
-        return context, context if step.mask == "full" else before + (tokens + 1) / 2
+        return context, attended(tokens, context, causal=step.mask != "full")
     if local == "chunk":
         start = window * (before // window)
         return context - start, (_in_chunks(context, window) - _in_chunks(before, window)) / tokens

@@ -10,7 +10,7 @@ from rooflens.operators.collectives import Group, ways
 from rooflens.operators.cost import Cost, Precision, cost_of, total
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Collective, Row
-from rooflens.operators.standard import ALONE, LAYER_NORM_FLOPS, AttentionForm, attention
+from rooflens.operators.standard import ALONE, LAYER_NORM_FLOPS, AttentionForm, attended, attention
 from rooflens.records import record, replace
 from rooflens.units import LARGEST, whole
 
@@ -132,9 +132,9 @@ def _attention(v: Values, form: AttentionForm) -> Alone:
         raise RooflensError(f"attention: causal is 1 (half of the scores) or 0 (all of them), not {v['causal']:g}")
     if v["T"] > v["S"]:
         raise RooflensError("attention: S counts the new tokens too, so it cannot be below T")
-    attended = v["S"] - (v["T"] - 1) / 2 if v["causal"] else v["S"]
-    sizes = {"B": v["B"], "T": v["T"], "K": v["K"], "G": v["H"] / v["K"], "W": v["W"], "S": v["S"], "P": attended}
-    return Alone("attention", attention(form), sizes)
+    sizes: Letters = {"B": v["B"], "T": v["T"], "K": v["K"], "G": v["H"] / v["K"], "W": v["W"], "S": v["S"]}
+    seen = attended(v["T"], v["S"], causal=bool(v["causal"]))
+    return Alone("attention", attention(form), {**sizes, "P": seen})
 
 
 def _elementwise(v: Values, _: AttentionForm) -> Alone:

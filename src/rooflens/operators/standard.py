@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rooflens.arrays import Number
 from rooflens.operators.rows import Collective, Home, Part, Row
 
 AttentionForm = Literal["flash", "unfused", "fused-softmax"]
@@ -66,6 +67,14 @@ def attention(form: AttentionForm = "flash", value_width: str = "W") -> tuple[Ro
         softmax(form, "B T K G P"),
         Row("values", values, "kv", "attend", "wy" if fused else "xwy", rides=fused),
     )
+
+
+def attended(tokens: Number, positions: Number, *, causal: bool = True) -> Number:
+    """Positions that each of the new tokens attends to, on average: P of S.
+
+    Causal: the last token sees all S, each before it one less, so S - (T - 1) / 2; else all S.
+    """
+    return positions - (tokens - 1) / 2 if causal else positions
 
 
 def softmax(form: AttentionForm, scores: str) -> Row:

@@ -5,9 +5,10 @@ Letters: B sequences, T new tokens each, S positions, H query heads, K key-value
 
 from __future__ import annotations
 
-from rooflens.arrays import Number, larger, smaller
+from rooflens.arrays import Number, larger, smaller, up
 from rooflens.catalogue.kernels import DecodeCommon, DecodeCosts, PrefillCommon, PrefillCosts
-from rooflens.prediction.kernels import Chip, Spent, up, when
+from rooflens.operators.standard import attended
+from rooflens.prediction.kernels import Chip, Spent, when
 from rooflens.records import record
 
 WIDE = 2.0  # bytes of a query, an output, a new key or value
@@ -89,7 +90,7 @@ class Prefill:
 
     def efficiency(self, T: Number, S: Number, *, causal: bool = True) -> Number:
         """Scores that are attended to over those of whole tiles."""
-        asked = T * (S - (T - 1.0) / 2.0) if causal else T * S
+        asked = T * attended(T, S, causal=causal)
         return asked / (self._tiles(T, S, causal=causal) * self.common.rows * self.common.columns)
 
     def _tiles(self, T: Number, S: Number, *, causal: bool) -> Number:

@@ -58,11 +58,6 @@ def together(a: Number, b: Number, overlap: float) -> Number:
     return found
 
 
-def up(parts: Number) -> Number:
-    """Whole parts: the next whole number."""
-    return -(-parts // 1.0)
-
-
 def when(condition: Any, value: Number) -> Number:
     """The value where the condition holds, 0 elsewhere."""
     found: Number = condition * value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rooflens.arrays import Number, larger, minimum, smaller
+from rooflens.arrays import Number, larger, minimum, smaller, up
 from rooflens.catalogue.kernels import ProductCommon, ProductCosts
-from rooflens.prediction.kernels import Chip, Spent, up, when
+from rooflens.prediction.kernels import Chip, Spent, when
 from rooflens.records import record
 
 STEP = 64.0  # elements of K that a tile takes at once

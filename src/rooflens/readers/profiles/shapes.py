@@ -15,7 +15,7 @@ from typing import Any
 
 from rooflens.dtypes import Dtype
 from rooflens.operators.cost import Cost, Precision, cost_of, total
-from rooflens.operators.standard import ALONE, attention
+from rooflens.operators.standard import ALONE, attended, attention
 from rooflens.readers.profiles import pointwise
 from rooflens.readers.profiles.tensors import Tensors, Work
 from rooflens.units import MOST
@@ -143,8 +143,8 @@ def _attention(first: int, causal_at: int, *, heads_first: bool, backward: bool 
         causal = t.flag(causal_at)
         if causal is None or h % kv_heads or wv != w:
             return None
-        attended = s - (min(n, s) - 1) / 2 if causal else float(s)
-        letters = {"B": b, "T": n, "K": kv_heads, "G": h / kv_heads, "W": w, "S": s, "P": attended}
+        seen = attended(min(n, s), s, causal=causal)
+        letters = {"B": b, "T": n, "K": kv_heads, "G": h / kv_heads, "W": w, "S": s, "P": seen}
         stored = t.dtype(first)
         cost = total(cost_of(row, {key: float(x) for key, x in letters.items()}, _all_as(stored))
                      for row in attention("flash"))  # fmt: skip
