@@ -12,7 +12,7 @@ from rooflens.claims.record import CONVENTIONS, SCHEMA, TOLERANCE, Case, Claim, 
 from rooflens.cli.options import Finite, json_flag, lang
 from rooflens.cli.printing import emit, table
 from rooflens.present.retold import retold
-from rooflens.present.words import known, say
+from rooflens.present.words import known, say, word
 from rooflens.records import encode
 
 
@@ -86,7 +86,7 @@ def _order(case: tuple[str, float | None]) -> tuple[int, float]:
 
 
 def _gain(case: Case, found: Claim, lang: str) -> str:
-    bound = " / ".join(known(f"frame.bound.{b}", b, lang) for b in (case.bound or "").split(" / "))
+    bound = " / ".join(word("bound", b, lang) for b in (case.bound or "").split(" / "))
     holds = say("table.yes" if case in found.true_for else "table.no", lang)
     return f"{case.ratio:.3g}x {holds}, {bound}"
 

@@ -9,7 +9,7 @@ from rooflens.cli.printing import headed
 from rooflens.prediction.arithmetic import Arithmetic
 from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.present.retold import retold
-from rooflens.present.words import known, say
+from rooflens.present.words import known, say, word
 from rooflens.units import percent, show
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def table_of(found: list[Prediction], lang: str) -> str:
             interval(p.tpot_s, lang),
             f"{p.tokens_per_s_per_user:.4g}",
             f"{p.tokens_per_s:.5g}",
-            known(f"frame.bound.{p.bound}", p.bound, lang),
+            word("bound", p.bound, lang),
             say(f"predict.fits.{_fits(p)}", lang),
         ]
         for p in found
@@ -109,9 +109,7 @@ def _where(found: Prediction, lang: str) -> Iterator[str]:
     whole = sum(found.where_time_goes.values())
     shares = sorted(found.where_time_goes.items(), key=lambda item: -item[1])
     said = [f"{known(f'predict.where.{k}', k, lang)} {show(v, 's', 3)} ({percent(v / whole)})" for k, v in shares]
-    yield say(
-        "predict.where", lang, bound=known(f"frame.bound.{found.bound}", found.bound, lang), parts=", ".join(said)
-    )
+    yield say("predict.where", lang, bound=word("bound", found.bound, lang), parts=", ".join(said))
     if found.bubble is not None:
         yield say("predict.bubble", lang, share=percent(found.bubble))
     for roof in ("measured", "datasheet"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rooflens.cli.predicted import interval, rests_on
 from rooflens.prediction.operator import OperatorPrediction
 from rooflens.present.retold import retold
-from rooflens.present.words import known, say
+from rooflens.present.words import known, say, word
 from rooflens.units import percent, show
 
 
@@ -30,7 +30,7 @@ def _lines(found: OperatorPrediction, lang: str) -> Iterator[str]:
         yield say("predict.alone.resident", lang, floor=show(times.floor_resident, "s"))
     shares = sorted(found.where_time_goes.items(), key=lambda item: -item[1])
     said = [f"{known(f'predict.alone.where.{name}', name, lang)} {show(seconds, 's', 3)}" for name, seconds in shares]
-    bound = known(f"frame.bound.{found.bound}", found.bound, lang)
+    bound = word("bound", found.bound, lang)
     where = "predict.alone.where" if found.protocol is None else "predict.alone.sent"
     yield say(where, lang, bound=bound, parts=", ".join(said), protocol=found.protocol)
     if found.tile_efficiency is not None:

@@ -6,7 +6,7 @@ from rooflens.accounting.bench_record import JudgedPoint
 from rooflens.accounting.record import Judged
 from rooflens.present.retold import retold
 from rooflens.present.symbols import short
-from rooflens.present.words import bare_intensity, known, say, share, word
+from rooflens.present.words import bare_intensity, say, share, word
 from rooflens.units import show
 
 POINT = ("point", "value", "ratio", "ceiling", "floor")
@@ -17,7 +17,7 @@ _UNITS = (("flops_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("_s", "s"))
 
 def kernel_cells(kernel: Judged, lang: str) -> dict[str, str]:
     """What there is to show of a kernel, by the phrase `kernels.NAME` of its column."""
-    bound = kernel.regime and known(f"frame.bound.{kernel.regime}", kernel.regime, lang)
+    bound = kernel.regime and word("bound", kernel.regime, lang)
     at = kernel.intensity_flops_per_byte
     return {
         "name": short(kernel.name),

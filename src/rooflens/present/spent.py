@@ -21,10 +21,10 @@ from rooflens.present.roofs import main_slopes
 from rooflens.present.scene import Scene, Spot, compose, listed, ranges
 from rooflens.present.sized import LEAST_SHARE
 from rooflens.present.symbols import plain
-from rooflens.present.words import FINDING_RATIO, known, say, share
+from rooflens.present.words import known, say, share
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.points import Point
+from rooflens.roofline.points import FINDING_RATIO, Point
 from rooflens.units import show
 
 if TYPE_CHECKING:
@@ -88,15 +88,15 @@ def dots(kernels: Sequence[Judged]) -> list[Dot]:
     return sorted(found, key=lambda dot: -dot.time_s)
 
 
-def short(dot: Dot, most: int = NAME) -> str:
+def short(dot: Dot) -> str:
     """A kernel's name without what C++ puts around it, with its operator where that says more than its templates."""
     whole = plain(dot.name)
     named = whole.partition("(")[0].strip() or whole  # without its arguments
-    operator = plain(dot.operator or "")[: most // 2]
+    operator = plain(dot.operator or "")[: NAME // 2]
     head = named.partition("<")[0]
     if operator and head != named and operator not in named:
-        return f"{_cut(head, most - len(operator) - 3)} ({operator})"
-    return _cut(named, most)
+        return f"{_cut(head, NAME - len(operator) - 3)} ({operator})"
+    return _cut(named, NAME)
 
 
 def _dot(group: Sequence[Judged], dtype: str, *, known_work: bool) -> Dot:

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Literal
 
 from rooflens.errors import Unknown
-from rooflens.roofline.points import Point
-from rooflens.units import percent, show
+from rooflens.roofline.points import FINDING_RATIO, Point
+from rooflens.units import percent
 
 Lang = Literal["en", "es", "vi"]
 LANGUAGES: tuple[Lang, ...] = ("en", "es", "vi")
@@ -34,7 +34,6 @@ BOOKS: dict[str, tuple[str, ...]] = {  # first word of a key -> modules of `lang
     "trend": ("trend",), "refused": ("refused",),
     "watch": ("watch",), "export": ("export",), "page": ("page", "page_options"),
 }  # fmt: skip
-FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
 
 
 @cache
@@ -76,15 +75,8 @@ def share(ratio: float) -> str:
     return percent(ratio, 2 if ratio < 0.1 else 4 if 1 < ratio < 1.1 else 3)
 
 
-def intensity(flops_per_byte: float | None, lang: str = "en") -> str:
-    """ "0.5 FLOP/B" below 1, "1.0", "62.7", "1,215 FLOP/B" above; a note when no bytes move."""
-    if flops_per_byte is None:
-        return say("line.no_intensity", lang)
-    return f"{bare_intensity(flops_per_byte)} FLOP/B"
-
-
 def bare_intensity(flops_per_byte: float) -> str:
-    """The number alone, as short as it reads well."""
+    """FLOP per byte as short as it reads well: "0.5" below 1, "1.0", "62.7", "1,215" above."""
     if flops_per_byte < 1:
         return f"{flops_per_byte:.2g}"
     return f"{flops_per_byte:.1f}" if flops_per_byte < 99.95 else f"{flops_per_byte:,.0f}"
@@ -98,30 +90,3 @@ def excess(point: Point) -> float:
 def is_finding(point: Point) -> bool:
     """A ratio above 100 %: a wrong peak, a cached buffer, sparse beside dense; never clipped, always said."""
     return excess(point) > FINDING_RATIO
-
-
-def sentence(point: Point, lang: str = "en", launch_s: float | None = None) -> str:
-    """What binds this operator, with numbers, and what kind of change helps; a finding when it beats its roof."""
-    values = _numbers(point, lang)
-    if is_finding(point):
-        return say("finding.above", lang, **values | {"ratio": share(excess(point))})
-    floor = say("sentence.launch_floor", lang, time=show(launch_s, "s", 2)) if launch_s else ""
-    key = f"sentence.{point.regime}"
-    return say(key if key in book(FIGURES, "en") else "sentence.other", lang, **values | {"floor": floor})
-
-
-def _numbers(point: Point, lang: str) -> dict[str, object]:
-    attainable = point.attainable_flops_per_s
-    return {
-        "name": point.name,
-        "dtype": point.dtype,
-        "regime": point.regime,
-        "bound": known(f"bound.{point.bound}", point.bound, lang),
-        "share": share(point.share_of_peak),
-        "intensity": intensity(point.intensity_flops_per_byte, lang),
-        "rate": show(point.flops_per_s, "FLOP/s", 3),
-        "attainable": show(attainable, "FLOP/s", 3),
-        "reached": share(point.share_of_attainable) if attainable > 0 else say("table.unknown", lang),
-        "time": show(point.time_s, "s", 3),
-        "verb": say("verb.measured" if point.measured else "verb.attainable", lang),
-    }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rooflens.records import record
 
+FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
+
 
 @record
 class Point:

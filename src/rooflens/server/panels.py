@@ -13,7 +13,7 @@ from rooflens.catalogue.engines import engines
 from rooflens.claims.record import Case, Claim
 from rooflens.errors import RooflensError
 from rooflens.present.retold import retold
-from rooflens.present.words import LANGUAGES, Lang, book, known, say
+from rooflens.present.words import LANGUAGES, Lang, book, known, say, word
 from rooflens.records import checked, decode, encode, record, replace
 from rooflens.server import memory
 from rooflens.server.hiding import Given
@@ -91,7 +91,7 @@ def _cases(found: Claim, lang: str) -> dict[str, Any]:
 
 
 def _case(case: Case, lang: str, *, held: bool) -> list[str]:
-    bound = " / ".join(known(f"frame.bound.{b}", b, lang) for b in (case.bound or "").split(" / "))
+    bound = " / ".join(word("bound", b, lang) for b in (case.bound or "").split(" / "))
     name, formats = (
         known(f"claim.operator.{case.name}", _pair(case.name, lang), lang),
         retold(case.formats or "-", lang),

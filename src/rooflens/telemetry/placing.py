@@ -11,6 +11,7 @@ from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import mbu, mfu, regime, work_of
 from rooflens.roofline.placement import conventions
+from rooflens.roofline.points import FINDING_RATIO
 from rooflens.telemetry.demands import Demands, demands
 from rooflens.telemetry.pricing import Prices, Timed
 from rooflens.telemetry.rates import BY_FINISHED, states
@@ -18,7 +19,6 @@ from rooflens.telemetry.record import Rates, Roof, State
 from rooflens.units import percent
 
 A_SECOND = 1.0  # what rates are of
-OVER = 1.0005  # what still shows as 100 % is no finding
 NO_BUSY = "the engine does not tell how long it computed; mbu_decoding is of its decode steps"
 NO_TPOT = "no token came behind a first one"
 NO_LOAD = "the engine tells no batch: no floor for it"
@@ -158,7 +158,7 @@ def _busy_share(rates: Rates) -> float | None:
 
 def _findings(found: Mapping[str, Any]) -> Iterator[str]:
     for name in ("mbu", "mfu", "mbu_busy", "mfu_busy", "mbu_decoding"):
-        if found.get(name, 0.0) > OVER:
+        if found.get(name, 0.0) > FINDING_RATIO:
             yield f"{name} is {percent(found[name])}, over the roof: {FULLER}"
     over_floor = found.get("tpot_over_floor", BEATEN)
     if over_floor < BEATEN:

@@ -44,28 +44,11 @@ MESSAGES: dict[str, str] = {
     "note.launch_floor": "launch floor {time} a kernel: it caps no point here",
     "note.launch_bound": "launch-bound, whatever the slope says: {names}",
     "note.more": "{names} and {count} more",
-    # sentences
+    # what binds
     "bound.compute": "compute",
     "bound.memory": "memory",
     "bound.link": "link",
     "bound.launch": "launch",
-    "line.no_intensity": "no bytes move",
-    "sentence.compute": "{name} is compute-bound: at {intensity} it {verb} {rate}, {share} of the {dtype} roof. "
-    "More bandwidth would not help; less arithmetic, a faster dtype or a faster chip would.",
-    "sentence.memory": "{name} is memory-bound: at {intensity} it {verb} {rate}, {share} of the {dtype} roof; "
-    "the bytes it must move allow {attainable}. Moving fewer bytes helps; more FLOP/s would not.",
-    "sentence.link": "{name} is link-bound: it {verb} {rate}, {share} of the {dtype} roof; the bytes on the link "
-    "allow {attainable}. Sending less, or overlapping it, helps.",
-    "sentence.launch": "{name} is launch-bound: it takes {time}, and starting the kernel{floor} is over half of that. "
-    "Fusing, batching or a graph helps; neither bandwidth nor FLOP/s would.",
-    "sentence.below-roof": "{name} is below the roof: it {verb} {rate}, {reached} of the {attainable} that {bound} "
-    "allows at {intensity}, and {share} of the {dtype} roof. The kernel, not the machine, is what to improve.",
-    "sentence.other": "{name}: at {intensity} it {verb} {rate}, {share} of the {dtype} roof ({regime}).",
-    "sentence.launch_floor": " ({time})",
-    "verb.measured": "reached",
-    "verb.attainable": "could reach at most",
-    "finding.above": "{name} reached {ratio} of what {bound} allows. That is a finding, not a result: look for a wrong "
-    "peak, a buffer that stayed in cache, or a sparse figure beside a dense one.",
     # tables
     "table.unknown": "-",
     "table.yes": "yes",

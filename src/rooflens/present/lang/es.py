@@ -47,23 +47,6 @@ MESSAGES: dict[str, str] = {
     "bound.memory": "la memoria",
     "bound.link": "el enlace",
     "bound.launch": "el lanzamiento",
-    "line.no_intensity": "no mueve bytes",
-    "sentence.compute": "{name} está limitado por cómputo: con {intensity} {verb} {rate}, {share} del techo {dtype}. "
-    "Más ancho de banda no ayudaría; menos aritmética, un dtype más rápido o un chip más rápido, sí.",
-    "sentence.memory": "{name} está limitado por memoria: con {intensity} {verb} {rate}, {share} del techo {dtype}; "
-    "los bytes que debe mover permiten {attainable}. Ayuda mover menos bytes; más FLOP/s, no.",
-    "sentence.link": "{name} está limitado por el enlace: {verb} {rate}, {share} del techo {dtype}; los bytes del "
-    "enlace permiten {attainable}. Ayuda enviar menos, o solaparlo.",
-    "sentence.launch": "{name} está limitado por el lanzamiento: tarda {time}, y arrancar el kernel{floor} es más de "
-    "la mitad. Ayuda fusionar, agrupar en un batch o usar un grafo; ni el ancho de banda ni los FLOP/s.",
-    "sentence.below-roof": "{name} está bajo el techo: {verb} {rate}, {reached} de los {attainable} que {bound} "
-    "permite con {intensity}, y {share} del techo {dtype}. Lo que hay que mejorar es el kernel, no la máquina.",
-    "sentence.other": "{name}: con {intensity} {verb} {rate}, {share} del techo {dtype} ({regime}).",
-    "sentence.launch_floor": " ({time})",
-    "verb.measured": "alcanzó",
-    "verb.attainable": "podría alcanzar como mucho",
-    "finding.above": "{name} alcanzó {ratio} de lo que {bound} permite. Es un hallazgo, no un resultado: busca un pico "
-    "equivocado, un búfer que se quedó en caché o una cifra dispersa junto a una densa.",
     "table.unknown": "-",
     "table.yes": "sí",
     "table.no": "no",

@@ -47,23 +47,6 @@ MESSAGES: dict[str, str] = {
     "bound.memory": "bộ nhớ",
     "bound.link": "liên kết",
     "bound.launch": "khởi chạy",
-    "line.no_intensity": "không có byte nào di chuyển",
-    "sentence.compute": "{name} bị giới hạn bởi tính toán: ở {intensity}, {verb} {rate}, {share} trần {dtype}. "
-    "Thêm băng thông không giúp gì; bớt phép tính, dtype nhanh hơn hoặc chip nhanh hơn thì có.",
-    "sentence.memory": "{name} bị giới hạn bởi bộ nhớ: ở {intensity}, {verb} {rate}, {share} trần {dtype}; "
-    "số byte phải di chuyển cho phép {attainable}. Di chuyển ít byte hơn thì có ích; thêm FLOP/s thì không.",
-    "sentence.link": "{name} bị giới hạn bởi liên kết: {verb} {rate}, {share} trần {dtype}; số byte trên liên kết "
-    "cho phép {attainable}. Gửi ít hơn, hoặc gửi chồng lấp, thì có ích.",
-    "sentence.launch": "{name} bị giới hạn bởi khởi chạy: mất {time}, và việc khởi chạy kernel{floor} chiếm hơn một "
-    "nửa. Gộp kernel, tăng batch hoặc dùng graph thì có ích; băng thông hay FLOP/s thì không.",
-    "sentence.below-roof": "{name} nằm dưới trần: {verb} {rate}, {reached} của {attainable} mà {bound} cho phép ở "
-    "{intensity}, và {share} trần {dtype}. Cần cải thiện kernel, không phải máy.",
-    "sentence.other": "{name}: ở {intensity}, {verb} {rate}, {share} trần {dtype} ({regime}).",
-    "sentence.launch_floor": " ({time})",
-    "verb.measured": "đạt",
-    "verb.attainable": "có thể đạt nhiều nhất",
-    "finding.above": "{name} đạt {ratio} mức mà {bound} cho phép. Đó là một phát hiện, không phải kết quả: hãy tìm đỉnh "
-    "sai, bộ đệm nằm lại trong cache, hoặc số thưa (sparse) đặt cạnh số đặc (dense).",
     "table.unknown": "-",
     "table.yes": "có",
     "table.no": "không",
