@@ -99,7 +99,7 @@ def roof(name: str) -> tuple[str, str | None]:
 
 
 def factor(text: str) -> float:
-    """A number of times, above 0 and finite."""
+    """A number of times. Raises RooflensError for one that is not above 0, or beyond all measure."""
     value = float(text)
     if not 0 < value <= 1e9:
         raise RooflensError(f"a claimed ratio must be above 0 and at most 1e9, not {text}")

@@ -91,7 +91,10 @@ class Filled:
 
 
 def reserve(engine: Engine | None, **given: float | None) -> Reserve:
-    """The engine's defaults with what a person says instead; without an engine, the whole of memory and no pages."""
+    """The engine's defaults with what a person says instead; without an engine, the whole of memory and no pages.
+
+    Raises RooflensError for a memory fraction that is none.
+    """
     names = ("memory_fraction", "fraction_of", "block_tokens", "batched_tokens", "runtime_bytes", "graph_bytes")
     own: dict[str, Any] = {} if engine is None else {name: getattr(engine, name) for name in names}
     made = Reserve(**{**own, **{name: value for name, value in given.items() if value is not None}})

@@ -81,6 +81,7 @@ def overridden(machine: Machine, assignments: Iterable[str]) -> Machine:
     Keys: memory, capacity, launch, host_launch, nvlink, pcie, network, these three with `_latency`, a dtype, or
     PATH.dtype (`vector.fp32`).
     The new ceilings have origin "assumed", and the machine remembers them so that every answer can repeat them.
+    Raises RooflensError for what assigns nothing, a key that is given twice or a rate that is none, Unknown for a key.
     """
     for assignment in assignments:
         key, equals, text = (part.strip() for part in assignment.partition("="))
