@@ -38,20 +38,20 @@ def speed_ratio(value: float, reference: float, unit: str) -> float:
     return reference / value if unit == "s" else value / reference
 
 
-def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """An interval that holds the median with this confidence: the r-th smallest and the r-th largest sample.
+def median_interval(samples: Sequence[float]) -> tuple[float, float]:
+    """An interval that holds the median with 95 % confidence: the r-th smallest and the r-th largest sample.
 
-    r is the largest rank whose binomial(n, 1/2) coverage is enough; with too few samples for any (fewer than 6 at
-    95 %), the smallest and largest sample. Source: order statistics.
+    r is the largest rank whose binomial(n, 1/2) coverage is enough; with too few samples for any (under LEAST), the
+    smallest and largest sample. Source: order statistics.
     """
-    ordered, rank = sorted(samples), _rank(len(samples), confidence)
+    ordered, rank = sorted(samples), _rank(len(samples))
     return ordered[rank - 1], ordered[-rank]
 
 
 @cache
-def _rank(n: int, confidence: float) -> int:
+def _rank(n: int) -> int:
     below, rank = 0, 0
-    while rank < (n - 1) // 2 and 2 * (below + comb(n, rank)) / 2**n <= 1 - confidence:
+    while rank < (n - 1) // 2 and 2 * (below + comb(n, rank)) / 2**n <= 1 - CONFIDENCE:
         below += comb(n, rank)
         rank += 1
     return max(rank, 1)

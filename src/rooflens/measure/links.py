@@ -95,10 +95,10 @@ class Copies:
     took_s: float = 0.0
 
 
-def copy_sizes(options: Options, largest: int = PEER_BYTES) -> tuple[int, ...]:
+def copy_sizes(options: Options) -> tuple[int, ...]:
     """4 KiB to 1 GiB, each four times the one before (sixteen times where it must be quick)."""
     every = (SMALLEST_COPY << i for i in range(0, 19, 4 if options.quick else 2))
-    return (*(size for size in every if size < largest), largest)
+    return (*(size for size in every if size < PEER_BYTES), PEER_BYTES)
 
 
 def measure_copies(

@@ -42,11 +42,11 @@ class Config:
         key, value = self._switch(what)
         return default if value is None or isinstance(value, list) else self._one(key, value, 0, LARGEST)
 
-    def sizes(self, what: str, layers: int, default: int | None = None) -> tuple[int, ...]:
+    def sizes(self, what: str, layers: int) -> tuple[int, ...]:
         """A size for each layer, written once for all or as a list."""
         key, value = self._said(what)
         if not isinstance(value, list):
-            return (self.size(what, default),) * layers
+            return (self.size(what),) * layers
         if len(value) != layers:
             self.faults.append(f"{key}: {len(value)} sizes for {layers} layers")
             return (1,) * layers

@@ -47,9 +47,9 @@ def _per_tensor(scalars: int, module_bits: tuple[tuple[str, float], ...] = ()) -
     return laid("fp8 per tensor", "fp8", Layout(8, matrix_bits=32 * scalars, module_bits=module_bits))
 
 
-def _per_channel(name: str, bits: int, math: str, scale_bits: int = 32, **beside: Any) -> Dtype:
-    """A scale for each output."""
-    return laid(f"{name} per channel", math, Layout(bits, scale_bits, **beside))
+def _per_channel(name: str, bits: int, math: str, **beside: Any) -> Dtype:
+    """A scale of 32 bits for each output."""
+    return laid(f"{name} per channel", math, Layout(bits, 32, **beside))
 
 
 def _group(config: Config, default: int | None) -> int:

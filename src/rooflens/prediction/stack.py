@@ -14,7 +14,7 @@ from rooflens.arrays import Number, is_array, larger, maximum
 from rooflens.catalogue.calibrations import StackConstants
 from rooflens.catalogue.calibrations import stack as constants
 from rooflens.errors import NoPath, RooflensError
-from rooflens.operators.cost import Cost, Precision
+from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.predicting import Expected
@@ -199,8 +199,7 @@ def _moved_s(row: Row, operator: Operator, precision: Precision, machine: Machin
     if operator.letters is None:
         return 0.0
     x, _, y = row.sizes(operator.letters)
-    moved = Cost(activation_bytes=(x + y) * precision.activations.bytes)
-    return moved.activation_bytes / machine.memory("copy").value
+    return (x + y) * precision.activations.bytes / machine.memory("copy").value
 
 
 def _streams(point: GemmPoint) -> bool:

@@ -5,7 +5,7 @@ draw(machines, points) -> a matplotlib Figure;  render(figure, "png" | "svg") ->
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rooflens.present.canvas import Canvas, render, text_boxes
@@ -25,7 +25,6 @@ def draw(
     points: Points = (),
     *,
     title: str | None = None,
-    dtypes: Collection[str] | None = None,
     lang: str = "en",
 ) -> Figure:
     """A log-log roofline of one machine, or of up to five side by side, with operator points.
@@ -33,10 +32,10 @@ def draw(
     Drawn: every trusted compute roof (sustained and measured solid, burst and datasheet dashed), read slopes of main
     memory and caches, link slopes, ridges, launch caps. Measured points are filled, attainable ones hollow. Points
     above 100 % are drawn and marked. An untrusted ceiling is never drawn; a note names it.
-    `points`: a sequence (of the first machine) or {machine name: sequence}. `dtypes` limits the compute roofs.
+    `points`: a sequence (of the first machine) or {machine name: sequence}.
     Raises RooflensError when there is nothing to draw.
     """
-    scene = compose(machines, points, title=title, dtypes=dtypes, lang=lang)
+    scene = compose(machines, points, title=title, lang=lang)
     canvas = Canvas()
     paint(arrange(scene, canvas), canvas)
     canvas.figure.set_label(scene.title)

@@ -15,6 +15,7 @@ from rooflens.roofline.points import Point
 from rooflens.units import show
 
 MOST_MACHINES = 5
+LONGEST_NAME = 66
 Points = Sequence[Point] | Mapping[str, Sequence[Point]]
 
 
@@ -162,9 +163,9 @@ def _launch_s(machine: Machine) -> float:
     return machine.launch_s("device") or machine.launch_s("host")
 
 
-def _clean(name: str, most: int = 66) -> str:
+def _clean(name: str) -> str:
     text = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
 def _uncapped(launch_s: float, spots: Sequence[Spot], lang: str) -> Iterator[str]:

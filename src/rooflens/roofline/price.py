@@ -62,7 +62,7 @@ class StepPrice:
         """Seconds of the step by what binds each kernel."""
         shares: dict[str, float] = {}
         for kernel in self.kernels:
-            shares[kernel.bound] = shares.get(kernel.bound, 0.0) + kernel.count * float(_scalar(kernel.time_s))
+            shares[kernel.bound] = shares.get(kernel.bound, 0.0) + kernel.count * float(kernel.time_s)
         if self.pipeline.plain:
             return shares
         whole = sum(shares.values()) or 1.0
@@ -174,7 +174,3 @@ def _copied(cost: Cost, machine: Machine) -> tuple[Number, tuple[str, ...]]:
 
 def _some(demand: Number) -> bool:
     return is_array(demand) or bool(demand > 0)
-
-
-def _scalar(value: Number) -> float:
-    return float(value)

@@ -245,9 +245,9 @@ def held_values(width: int, value_bytes: int) -> int:
     return math.ceil(pieces / lanes) * piece_bytes // value_bytes
 
 
-def split(context: int, pairs: int, units: int, blocks_a_unit: float = BLOCKS_A_UNIT) -> tuple[int, int]:
+def split(context: int, pairs: int, units: int) -> tuple[int, int]:
     """(keys of a split, splits): enough blocks to fill the device, no split shorter than it pays."""
-    wanted = max(1, round(blocks_a_unit * units / pairs))
+    wanted = max(1, round(BLOCKS_A_UNIT * units / pairs))
     splits = max(1, min(wanted, context // LEAST_KEYS))
     chunk = LEAST_KEYS * math.ceil(context / splits / LEAST_KEYS)
     return chunk, math.ceil(context / chunk)
