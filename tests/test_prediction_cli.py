@@ -125,6 +125,22 @@ def test_arithmetic_takes_no_batch_or_engine(cli):
     assert "engine" in result.err
 
 
+def test_without_an_estimate_rates_and_cost_are_said_to_be_those_of_the_floor(cli):
+    """No engine was measured on a processor: 1 / floor is the most that can be, and no expectation."""
+    there = ("predict", "llama-3.1-8b", "--on", "epyc-9654")
+    one, several = cli(*there, "--batch", "4").out, cli(*there, "--batch", "4,8").out
+    found = cli(*there, "--batch", "4", "--json").json
+    assert found["tokens_per_s"] == found["tokens_per_s_ceiling"] == pytest.approx(4 / found["tpot_s"]["floor"])
+    assert f"at most {found['tokens_per_s_per_user']:.4g} tokens/s a user" in one
+    said = "tokens/s, cost, energy, MFU and MBU are those of the floor, which nothing beats"
+    assert said in one
+    assert said in several
+    assert said in found["notes"][-1]
+    graph = cli(*EIGHT, "--engine", "graph").out
+    assert "at least 3.41 USD per million output tokens" in graph  # 2.69 USD an hour / 3600 x 4.561 ms x 1e6
+    assert "at most" not in cli(*EIGHT).out
+
+
 def test_drafts_that_nobody_doubts_are_said_to_be_all_kept(cli):
     """Four tokens a step at the price of one step: a quarter of its time only where all three drafts are kept."""
     kept = "every drafted token is taken as kept; say another share with --acceptance"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rooflens.cli.printing import headed
 from rooflens.prediction.arithmetic import Arithmetic
+from rooflens.prediction.predicting import NO_ESTIMATE
 from rooflens.prediction.record import Constant, Prediction, Times
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say, word
@@ -62,7 +63,9 @@ def table_of(found: list[Prediction], lang: str) -> str:
         ]
         for p in found
     ]
-    return f"{_title(found[0], lang)}\n\n{headed('predict', HEADS, rows, lang)}"
+    told = f"{_title(found[0], lang)}\n\n{headed('predict', HEADS, rows, lang)}"
+    floors = any(p.tpot_s.estimate is None for p in found)
+    return told + (f"\n\n{say('frame.note', lang, text=retold(NO_ESTIMATE, lang))}" if floors else "")
 
 
 def _fits(found: Prediction) -> str:
@@ -95,12 +98,13 @@ def interval(times: Times | OperatorTimes, lang: str) -> str:
 
 
 def _rates(found: Prediction, lang: str) -> Iterator[str]:
+    floor = "" if found.tpot_s.estimate is not None else "_floor"
     yield say(
-        "predict.rates", lang, user=f"{found.tokens_per_s_per_user:.4g}", all=f"{found.tokens_per_s:.5g}",
+        f"predict.rates{floor}", lang, user=f"{found.tokens_per_s_per_user:.4g}", all=f"{found.tokens_per_s:.5g}",
         device=f"{found.tokens_per_s_per_device:.5g}", ceiling=f"{found.tokens_per_s_ceiling:.5g}",
     )  # fmt: skip
     if found.usd_per_million_tokens is not None:
-        yield say("predict.cost", lang, usd=f"{found.usd_per_million_tokens:.3g}")
+        yield say(f"predict.cost{floor}", lang, usd=f"{found.usd_per_million_tokens:.3g}")
     if found.joules_per_token is not None:
         yield say("predict.energy", lang, joules=show(found.joules_per_token, "J", 3))
 

@@ -22,7 +22,10 @@ from rooflens.workload import Phase, accepted
 MILLION = 1e6
 SECONDS_AN_HOUR = 3600.0
 TIMES = ("floor", "floor_overlapped", "floor_without_collectives", "estimate", "low", "high")
-NO_ESTIMATE = "floors only: nothing was calibrated for this, so no estimate is given"
+NO_ESTIMATE = (
+    "floors only: nothing was calibrated for this, so tokens/s, cost, energy, MFU and MBU are those of the floor, "
+    "which nothing beats"
+)
 
 
 @record

@@ -34,7 +34,7 @@ FIGURES: Mapping[str, Column] = {
     "ttft_estimate_s": Column("figure", "ttft_s.estimate", "of one prompt alone", by_load=True),
     "ttft_low_s": Column("figure", "ttft_s.low", "four of five lie between this", by_load=True),
     "ttft_high_s": Column("figure", "ttft_s.high", "and this", by_load=True),
-    "tokens_per_s": Column("figure", "tokens_per_s", "of all sequences, as expected"),
+    "tokens_per_s": Column("figure", "tokens_per_s", "of all sequences, as expected, else at the floor"),
     "usd_per_million_tokens": Column("figure", "usd_per_million_tokens", "null where no price is known"),
     "needed_bytes": Column("figure", "memory.needed_bytes", "of the fullest device"),
     "fits": Column("truth", "memory.fits", "whether it has so much; null where its memory is not known"),
