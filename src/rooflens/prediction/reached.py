@@ -79,9 +79,9 @@ def bridges(machine: Machine, devices: int) -> float:
 
     (2 / devices) to the power of what single collectives showed (catalogue.kernels.ExchangeCommon).
     """
-    if machine.link != "pcie" or devices <= 2:
+    if machine.link != "pcie":
         return 1.0
-    return float((2.0 / devices) ** kernel_constants().exchanging.common.shared)
+    return float((2.0 / max(devices, 2)) ** kernel_constants().exchanging.common.shared)
 
 
 def _asked(c: ServedConstants, cost: Cost, own: Dtype, part: Part, machine: Machine, which: Pass, engine: str) -> Cost:
