@@ -106,6 +106,11 @@ def prefill(batch: Any = 1, prompt: Any = 1, context: Any = None, **more: Any) -
     return _checked(Step("prefill", letter(batch), letter(prompt), letter(context), 1.0, **more))
 
 
+def mean_context(prompt: Number, output: Number) -> Number:
+    """Positions that the mean decode step of an output attends to: it is half-way through, prompt + output / 2."""
+    return prompt + output / 2
+
+
 def accepted(tokens: Number, acceptance: float) -> Number:
     """Tokens that a step with `tokens` new ones a sequence yields when all but the first were drafted.
 

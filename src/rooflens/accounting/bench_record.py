@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from rooflens.records import field, html, record
 from rooflens.roofline.observed import Condition
 from rooflens.roofline.price import StepPrice
-from rooflens.workload import Phase
+from rooflens.workload import Phase, mean_context
 
 SCHEMA = "rooflens/bench/1"
 Ratio = Literal["mbu", "mfu", "share_of_link"]
@@ -106,3 +106,8 @@ class Modelled(NamedTuple):
     devices: int
     replicas: int
     price: Callable[[Phase, float, float, float], StepPrice]
+
+
+def context_of(prompt: float, output: float) -> float:
+    """Positions that the mean step of such a run attends to: a whole number, at least 1."""
+    return float(max(round(float(mean_context(prompt, output))), 1))

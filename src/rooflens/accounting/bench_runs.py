@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from rooflens.accounting.bench_record import Demand, Modelled
+from rooflens.accounting.bench_record import Demand, Modelled, context_of
 from rooflens.records import record
 from rooflens.roofline.observed import BenchPoint
 from rooflens.roofline.place import work_of
@@ -58,10 +58,10 @@ class Run:
 
     @property
     def context(self) -> float | None:
-        """Positions that the mean step attends to: prompt + output / 2."""
+        """Positions that the mean step attends to."""
         if self.prompt is None or self.output is None:
             return None
-        return float(max(round(self.prompt + self.output / 2), 1))
+        return context_of(self.prompt, self.output)
 
 
 def _finite(value: float) -> float | None:
@@ -178,7 +178,7 @@ def _alone(point: BenchPoint, model: Modelled | None) -> Demand | str:
         named, flops, path = work_of(model.price("prefill", batch, prompt, 0).cost)
         counted = f"FLOPs of a prompt by the rows of {model.name} x tokens/s"
         return Demand("mfu", flops / (batch * prompt) * point.value, counted, math=named, path=path)
-    context = float(round(prompt + (output or 1) / 2))
+    context = context_of(prompt, output or 1)
     price = model.price("decode", batch, context, 0)
     counted = (
         f"weights and KV cache of a step by the rows of {model.name}, batch {batch:g} at context {context:g}, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rooflens.accounting.bench_record import Demand, Modelled
+from rooflens.accounting.bench_record import Demand, Modelled, context_of
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
 from rooflens.records import replace
@@ -84,7 +84,7 @@ def _llama_notes(point: BenchPoint, model: Modelled | None) -> Iterator[str]:
 
 def _attended(point: BenchPoint) -> float:
     """Positions of the mean token: those before the test, and half of what is generated in it."""
-    return max(float(round((_number(point, "n_depth") or 0.0) + (_number(point, "n_gen") or 0.0) / 2)), 1.0)
+    return context_of(_number(point, "n_depth") or 0.0, _number(point, "n_gen") or 0.0)
 
 
 def _link(point: BenchPoint) -> Demand | str:

@@ -234,7 +234,7 @@ def _spread(now: Deployment, label: str, flag: str, **how: int) -> Change:
 
 def _apart(now: Deployment, _: Means) -> Iterator[Change]:
     label = "prefill and decode on machines of their own"
-    cache = float(now.model.kv_elements(now.prompt)) * now.precision.kv.bytes
+    cache = float(now.model.kv_bytes(now.prompt, now.precision))
     links = now.machine.find("link", level="network") or now.machine.find("link")
     moved = f"; {show(cache, 'B')} of cache move once a prompt"
     if links:

@@ -44,7 +44,6 @@ class ModelFacts:
 def facts(model: Model, precision: Precision) -> ModelFacts:
     """The facts of a model stored in these formats."""
     stored, kv = _stored(model, precision), precision.kv.bytes
-    states, taps = model.state_elements()
     return ModelFacts(
         name=model.name,
         family=model.family,
@@ -59,7 +58,7 @@ def facts(model: Model, precision: Precision) -> ModelFacts:
         kv_bytes_per_token=kv * model.kv_elements_per_token(),
         kv_bytes_per_token_growing=kv * model.kv_elements_per_token(growing=True),
         kv_bytes_per_token_allocated=kv * model.kv_elements_allocated(),
-        state_bytes_per_sequence=states * precision.state.bytes + taps * precision.activations.bytes,
+        state_bytes_per_sequence=model.state_bytes(precision),
         max_context=model.max_context,
         special=tuple(_special(model)),
         warnings=model.warnings,

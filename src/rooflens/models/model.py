@@ -113,6 +113,10 @@ class Model:
             held = held + block.count * self._cached(block) * reached
         return held
 
+    def kv_bytes(self, context: Number, precision: Precision) -> Number:
+        """Bytes of those elements in the format of the cache."""
+        return self.kv_elements(context) * precision.kv.bytes
+
     def kv_elements_allocated(self) -> float:
         """The same for an engine with uniform pages: every caching layer has the largest one's, and frees none."""
         cached = [(b.count, self._cached(b)) for b in self.blocks if self._cached(b)]
@@ -130,6 +134,11 @@ class Model:
             for part in ("ssm", "conv")
         )
         return states, taps
+
+    def state_bytes(self, precision: Precision) -> float:
+        """Bytes of those elements: states in their own format, what convolutions remember as the activations."""
+        states, taps = self.state_elements()
+        return states * precision.state.bytes + taps * precision.activations.bytes
 
     def stored_bytes(self, precision: Precision) -> dict[str, float]:
         """Bytes of the weights in each stored format, scales counted, all experts, a tied embedding once."""

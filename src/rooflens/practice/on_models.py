@@ -21,7 +21,7 @@ MIXTURES = ("mixtral-8x7b", "mixtral-8x22b", "qwen3-30b-a3b", "qwen3-235b-a22b")
 def _cached(model: str, batch: int, context: int) -> tuple[float, float]:
     """Bytes of cache of so many sequences, and of one layer of them."""
     served = deployment(model, ON, batch=batch, context=context)
-    held = float(served.model.kv_elements(context)) * batch * served.precision.kv.bytes
+    held = float(served.model.kv_bytes(context, served.precision)) * batch
     return held, held / served.model.letters["L"]
 
 

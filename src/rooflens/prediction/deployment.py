@@ -16,7 +16,18 @@ from rooflens.roofline.bound import Bound, bind
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import ridge
 from rooflens.roofline.price import StepPrice, kind_of, price_step
-from rooflens.workload import DEFAULT_TOKENS, Operator, Phase, Step, accepted, decode, operators, prefill, suited
+from rooflens.workload import (
+    DEFAULT_TOKENS,
+    Operator,
+    Phase,
+    Step,
+    accepted,
+    decode,
+    mean_context,
+    operators,
+    prefill,
+    suited,
+)
 
 T = TypeVar("T")
 MOST_BATCH = 1 << 20
@@ -26,7 +37,7 @@ MOST_BATCH = 1 << 20
 class Deployment:
     """What is served where. batch: sequences at once over all replicas; they may be arrays, as prompt and output.
 
-    context: positions a decode step attends to; None: half-way through the output, prompt + output / 2. how: tp, pp,
+    context: positions a decode step attends to; None: workload.mean_context. how: tp, pp,
     ep, dp, microbatches, gpus_per_node, routing_skew, mask of both steps. tokens: new ones a sequence and decode step,
     of which a share of `acceptance` is kept when they are drafts. notes: what must be said about model and formats.
     """
@@ -51,7 +62,7 @@ class Deployment:
     @property
     def attended(self) -> Number:
         """Positions of the mean decode step of the output."""
-        return letter(self.prompt + self.output / 2 if self.context is None else self.context)
+        return letter(mean_context(self.prompt, self.output) if self.context is None else self.context)
 
     def tokens_per_s(self, step_s: Number) -> Number:
         """Output tokens/s of all sequences: batch x tokens that a decode step keeps / its time.

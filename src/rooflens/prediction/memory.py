@@ -187,13 +187,12 @@ class _Parts:
     @cached_property
     def state_bytes(self) -> float:
         """The recurrent state of one sequence."""
-        states, taps = self.held.state_elements()
-        return states * self.precision.state.bytes + taps * self.precision.activations.bytes
+        return self.held.state_bytes(self.precision)
 
     def sequence_bytes(self, context: Number) -> Any:
         """Cache (in whole pages) and state of one sequence at this context."""
         pages = -(-context // self.kept.block_tokens) * self.kept.block_tokens
-        return self.held.kv_elements(pages) * self.precision.kv.bytes + self.state_bytes
+        return self.held.kv_bytes(pages, self.precision) + self.state_bytes
 
     def kv_tokens(self, usable_bytes: float) -> int:
         """Tokens of cache: where sequences do not grow evenly, of sequences at the step's context."""

@@ -14,6 +14,7 @@ from rooflens.roofline.scraped import Scrape, Served
 from rooflens.telemetry.deltas import Deltas, deltas
 from rooflens.telemetry.histograms import spread
 from rooflens.telemetry.record import ESTIMATES, Rates, Spread
+from rooflens.workload import mean_context
 
 COUNTED = "counted"
 BY_RUNNING = "decoded tokens over running sequences"
@@ -212,7 +213,7 @@ def _context(
     if prompt is not None and output is not None and generated > 0:
         low, high = REPRESENTED
         if low <= of_ended / generated <= high:
-            return prompt + output / 2, BY_FINISHED
+            return float(mean_context(prompt, output)), BY_FINISHED
     pairs = [_in_pool(one) for one in (old, new)]
     known = [pair for pair in pairs if pair is not None]
     if not known:
