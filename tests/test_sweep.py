@@ -351,6 +351,10 @@ def test_the_verb_sweeps_tells_and_answers(tmp_path: Path, capsys: pytest.Captur
         assert code == 0
         assert word in text
     code, text, error = told(capsys, f"sweep query {out} --tpot 1us")
+    more = "--best throughput (without a price), --use floor (without an estimate), "
+    more += "--any-memory (what does not fit, or may not)"
+    assert (code, error.strip()) == (1, f"rooflens: no point in {out} meets this; more come with {more}")
+    code, text, error = told(capsys, f"sweep query {out} --best memory --where batch=99999")
     assert (code, error.strip()) == (1, f"rooflens: no point in {out} meets this")
 
 

@@ -77,7 +77,19 @@ def command(
         artefacts.write_json(answer_file(out, "sweep-query"), whole, QUERY_SCHEMA)
     emit(artefacts.to_json(whole, QUERY_SCHEMA) if as_json else _shown(found, lang))
     if not found.points:
-        raise AnswerIsNo(f"no point in {folder} meets this")
+        raise AnswerIsNo(f"no point in {folder} meets this{_wider(wanted)}")
+
+
+def _wider(wanted: Wanted) -> str:
+    """The options that take more points in: what is not known meets no question, and that is easily forgotten."""
+    timed = wanted.limits or wanted.pareto or wanted.best == "latency"
+    ways = {
+        "--best throughput (without a price)": wanted.best == "cost",
+        "--use floor (without an estimate)": timed and wanted.use != "floor",
+        "--any-memory (what does not fit, or may not)": wanted.fits and wanted.best != "memory",
+    }
+    more = ", ".join(way for way, helps in ways.items() if helps)
+    return f"; more come with {more}" if more else ""
 
 
 def _conditions(texts: tuple[str, ...]) -> dict[str, tuple[Value, ...]]:
