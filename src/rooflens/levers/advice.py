@@ -47,6 +47,11 @@ class Lever:
     note: str | None = None
     why_not: str | None = None
 
+    @property
+    def gain(self) -> float | None:
+        """Of the expected times where they are known, else of the floors; None where it cannot help."""
+        return self.gain_floor if self.gain_estimate is None else self.gain_estimate
+
 
 @record
 class Advice:
@@ -219,5 +224,5 @@ def _usd(deployment: Deployment, estimator: Estimator | None) -> float | None:
 
 def _rank(lever: Lever) -> float:
     """What pays most first; what cannot help last."""
-    gain = lever.gain_estimate if lever.gain_estimate is not None else lever.gain_floor
+    gain = lever.gain
     return -1.0 if gain is None else gain if lever.fits is not False else gain / 1e6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rooflens.errors import RooflensError
-from rooflens.levers.advice import PAYS, Lever, advise
+from rooflens.levers.advice import PAYS, advise
 from rooflens.levers.changes import Means
 from rooflens.prediction.memory import Reserve
 from rooflens.telemetry.placing import Subject, loaded
@@ -44,9 +44,5 @@ def _change(rates: Rates, of: Subject, kept: Reserve) -> str | None:
     except RooflensError:
         return None
     best = next((one for one in found.levers if one.why_not is None and one.fits is not False), None)
-    gain = None if best is None else _gain(best)
+    gain = None if best is None else best.gain
     return NONE if best is None or gain is None or gain < PAYS else f"{best.name}: {gain:.3g} times the tokens/s"
-
-
-def _gain(of: Lever) -> float | None:
-    return of.gain_floor if of.gain_estimate is None else of.gain_estimate
