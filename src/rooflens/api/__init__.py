@@ -265,7 +265,7 @@ def _mean_context(question: Question) -> float | None:
         raise RooflensError(
             "an output needs its prompt and no context: the step is the mean one, at context = prompt + output / 2"
         )
-    return question.prompt + question.output / 2
+    return float(workload.mean_context(question.prompt, question.output))
 
 
 def _machine(name: str) -> Machine:

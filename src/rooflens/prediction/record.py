@@ -48,10 +48,10 @@ class Prediction:
     """One deployment at one load.
 
     tokens_per_s_per_user: 1 / TPOT, as expected, at the floor where nothing is; tokens_per_s: of all sequences;
-    tokens_per_s_per_device: that over the devices; tokens_per_s_ceiling: of all sequences at the floor. mfu, mbu: of
-    the decode step at its expected time, of either roof where it is known; without _of: of a measured rate.
-    batch_at_ridge: from where on compute binds the products with weights. batch_memory_allows: sequences that fit at
-    this context. where_time_goes: seconds, of the floor by what binds and beside it by what is added. bubble: of a
+    tokens_per_s_per_device: of all sequences, over the devices; tokens_per_s_ceiling: of all sequences at the floor.
+    mfu, mbu: of the decode step at its expected time, of either roof where it is known; without _of: of a measured
+    rate. batch_at_ridge: from where on compute binds the products with weights. batch_memory_allows: sequences that fit
+    at this context. where_time_goes: seconds, of the floor by what binds and beside it by what is added. bubble: of a
     pipeline, the share of the step that a stage waits, (p - 1) / (m + p - 1). usd, joules: at the catalogue's price and
     power limit.
     """
