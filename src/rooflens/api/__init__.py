@@ -33,6 +33,7 @@ from rooflens.units import LARGEST, whole
 from rooflens.workload import DEFAULT_TOKENS, Mask, Operator, Phase, Step
 
 DEVICES = ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node")
+SIZED = "one operator with its sizes written into it"
 MOST_MODELS = 128  # built ones that are remembered
 BY_MICROBATCH = "figures are of one kernel and one microbatch, which runs `count` of them on its way; totals: a device"
 BUBBLE = "the pipeline is empty before and after the step; (p - 1) / (m + p - 1) of it a stage waits"
@@ -154,10 +155,13 @@ def _no_step(question: Question) -> None:
     """An operator alone has its sizes in its text: what would set a step says nothing about it, so it is refused."""
     plain = Question(question.what)
     options = ("phase", "batch", "context", "prompt", "output", "mask", *DEVICES, "link", "routing_skew", "tokens")
-    given = [name for name in options if getattr(question, name) != getattr(plain, name)]
+    nothing_beside(question.what, SIZED, [name for name in options if getattr(question, name) != getattr(plain, name)])
+
+
+def nothing_beside(what: str, kind: str, given: Sequence[str]) -> None:
+    """Raises RooflensError where something was given that says nothing about what is written out in `what`."""
     if given:
-        names = f"{', '.join(given)} {'does' if len(given) == 1 else 'do'}"
-        raise RooflensError(f"{question.what} is one operator with its sizes written into it; {names} not apply to it")
+        raise RooflensError(f"{what} is {kind}; leave out {', '.join(given)}")
 
 
 def _answer_model(question: Question, there: Machine) -> Answer:

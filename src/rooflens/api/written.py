@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooflens import workload
-from rooflens.api import Question
+from rooflens.api import SIZED, Question, nothing_beside
 from rooflens.api.deployed import PLAIN, Load, other
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
@@ -40,7 +40,7 @@ def _operator(question: Question, load: Load, there: Machine, asked: Alone) -> O
 
     formats = () if asked.collective else ("weights", "kv", "math", "attention", "flavour")
     applying = (*formats, "engine", *(("link",) if asked.collective else ()))
-    _only(question, load, applying, "one operator with its sizes written into it")
+    _only(question, load, applying, SIZED)
     if load.engine in PLAIN:
         raise RooflensError(f"{load.engine} is a stack of a whole model; name an engine, or leave --engine away")
     if load.engine is not None:
@@ -56,9 +56,7 @@ def _operator(question: Question, load: Load, there: Machine, asked: Alone) -> O
 
 def _only(question: Question, load: Load, applying: tuple[str, ...], what: str) -> None:
     given = [*_differing(question, Question(question.what)), *_differing(load, Load())]
-    wrong = [name for name in given if name not in applying]
-    if wrong:
-        raise RooflensError(f"{question.what} is {what}; leave out {', '.join(wrong)}")
+    nothing_beside(question.what, what, [name for name in given if name not in applying])
 
 
 def _differing(said: Question | Load, plain: Question | Load) -> list[str]:
