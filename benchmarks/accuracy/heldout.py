@@ -6,7 +6,7 @@ Every one is fitted from the priors, never from the constants of all rows, which
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -44,11 +44,6 @@ def fitted(table: Table, workers: int = 1) -> dict[str, dict[str, float]]:
 def one(table: Table, heard: Sequence[bool]) -> dict[str, float]:
     """The constants of one part."""
     return values(Fit(table).solve(np.array(heard, dtype=float)))
-
-
-def by_row(rows: Sequence[Row], found: Mapping[str, Mapping[str, float]], kind: str) -> list[Mapping[str, float]]:
-    """For each row the constants that were fitted without its deployment ("fold") or without its chip ("chip")."""
-    return [found[f"fold {fold(row.group)}" if kind == "fold" else f"chip {row.chip}"] for row in rows]
 
 
 _TABLE: list[Table] = []
