@@ -153,7 +153,7 @@ class Served:
         running = larger(deployment.batch / dp, 1.0)
         many = smaller(larger(1.0, down(TOGETHER / deployment.prompt + 0.5)), running)
         how = {**deployment.how, "microbatches": 1}
-        mixed = prefill(many if dp == 1 else many * dp, deployment.prompt, deployment.prompt, **how)
+        mixed = prefill(many * dp, deployment.prompt, deployment.prompt, **how)
         each_s = together(*price(deployment, "mixed", mixed)) / many
         return prompts_s(self.costs, step_s, self.first_s(deployment, price), each_s, running, output)
 
