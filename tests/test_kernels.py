@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooflens.arrays import library
+from rooflens.arrays import library, up
 from rooflens.catalogue.kernels import (
     CacheSlope,
     DecodeCosts,
@@ -25,7 +25,7 @@ from rooflens.catalogue.kernels import (
 from rooflens.errors import Unknown
 from rooflens.prediction.attending import Decode, Prefill
 from rooflens.prediction.exchanging import Exchange
-from rooflens.prediction.kernels import Chip, together, up
+from rooflens.prediction.kernels import Chip, together
 from rooflens.prediction.products import CUTS, FLAVOURS, TILES, Product, Tiling, from_datasheet
 
 FOUND = operators()
