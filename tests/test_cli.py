@@ -264,6 +264,7 @@ BAD = [
     (f"{PLACE} --batch {10**15}", "must be at most 1099511627776, not 1000000000000000"),
     ("predict params=8e9,weight_bytes=4e9 --on t4 --batch 2", "is one token at batch 1; leave out batch"),
     ("export --check --config notes.txt", "notes.txt: is empty"),
+    ("export --check --config bare.toml", "bare.toml: expected '<document start>', but found '<scalar>', line 2,"),
     ("export --check --config bare.bin", "bare.bin: is no plain text; is it a binary file?"),
     ("plce", "did you mean 'place'"),
     ("machines a100", "a100-sxm4-80gb"),

@@ -141,6 +141,21 @@ def test_without_an_estimate_rates_and_cost_are_said_to_be_those_of_the_floor(cl
     assert "at most" not in cli(*EIGHT).out
 
 
+@pytest.mark.parametrize(
+    ("how", "links"),
+    [
+        ([], {}),
+        (["--tp", "8"], {"link/nvlink, B/s": (450e9, "spec")}),
+        (["--tp", "16", "--gpus-per-node", "8"],
+         {"link/nvlink, B/s": (450e9, "spec"), "link/network, B/s": (50e9, "assumed")}),
+        (["--tp", "2", "--link", "network"], {"link/network, B/s": (50e9, "assumed")}),
+    ],
+)  # fmt: skip
+def test_every_link_that_a_step_takes_is_named_with_its_origin(cli, how, links):
+    constants = cli(*EIGHT, *how, "--json").json["constants"]
+    assert {c["name"]: (c["value"], c["origin"]) for c in constants if c["name"].startswith("link/")} == links
+
+
 def test_drafts_that_nobody_doubts_are_said_to_be_all_kept(cli):
     """Four tokens a step at the price of one step: a quarter of its time only where all three drafts are kept."""
     kept = "every drafted token is taken as kept; say another share with --acceptance"

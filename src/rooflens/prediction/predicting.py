@@ -16,7 +16,7 @@ from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.exchanges import protocols
 from rooflens.roofline.place import mbu, mfu
 from rooflens.roofline.placement import conventions
-from rooflens.roofline.price import StepPrice, price_step
+from rooflens.roofline.price import NETWORK, StepPrice, price_step
 from rooflens.workload import Phase, accepted
 
 MILLION = 1e6
@@ -190,9 +190,11 @@ def _conventions(deployment: Deployment) -> dict[str, str]:
 
 def _constants(deployment: Deployment, estimator: Estimator | None) -> Iterator[Constant]:
     """The rates that the floor rests on, each with its unit in its name, and what the expectation rests on."""
-    machine = deployment.machine
-    maths = dict.fromkeys(math for o in deployment.operators("decode") for math in o.cost.flops)
+    machine, operators = deployment.machine, deployment.operators("decode")
+    maths = dict.fromkeys(math for o in operators for math in o.cost.flops)
     links = [machine.the_link()] if deployment.devices > 1 and machine.link else []
+    if machine.link != NETWORK and any(float(o.cost.network_bytes) for o in operators):
+        links.append(machine.the_link(NETWORK))
     roofs = [machine.memory("read"), *(machine.compute(math) for math in maths), *_launches(deployment), *links]
     for ceiling in roofs:
         yield Constant(f"{ceiling.id}, {ceiling.unit}", ceiling.floor_value, ceiling.origin)

@@ -44,7 +44,8 @@ def _loaded(data: bytes, where: str) -> object:
     except yaml.reader.ReaderError:
         raise BadFile(where, ["is no plain text; is it a binary file?"]) from None
     except (yaml.YAMLError, UnicodeError, ValueError, RecursionError) as error:
-        raise BadFile(where, [" ".join(str(error).split())[:300] or "is no YAML"]) from None
+        said = " ".join(str(error).replace('\n  in "<byte string>"', "").split())  # which its reader calls the file
+        raise BadFile(where, [said[:300] or "is no YAML"]) from None
 
 
 def _loader(yaml: Any) -> Any:
