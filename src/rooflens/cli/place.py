@@ -129,13 +129,13 @@ def _judge(limits: dict[str, float], answers: list[Answer]) -> None:
 
 
 def _shown(answers: list[Answer], lang: str, *, explain: bool) -> str:
-    from rooflens.cli.placed import shown
+    from rooflens.cli.place_shown import shown
 
     return "\n\n".join(shown(a, lang, explain=explain) for a in answers)
 
 
 def _draw(path: Path, answers: list[Answer], lang: str) -> None:
-    from rooflens.cli.placed import levels, pictured
+    from rooflens.cli.place_shown import levels, pictured
     from rooflens.present.plot import draw, render
 
     if path.suffix not in (".png", ".svg"):

@@ -8,7 +8,7 @@ import click
 
 from rooflens import artefacts
 from rooflens.cli.options import json_flag, lang
-from rooflens.cli.practised import Score, answered, ask, asked, listen, solution
+from rooflens.cli.practice_shown import Score, answered, ask, asked, listen, solution
 from rooflens.cli.printing import emit, headed
 from rooflens.errors import RooflensError
 from rooflens.practice.every import PROBLEMS, draw, problem, several

@@ -26,7 +26,7 @@ from rooflens.cli.options import (
     ratios,
     sizes,
 )
-from rooflens.cli.predicted import shown, shown_arithmetic, table_of
+from rooflens.cli.predict_shown import shown, shown_arithmetic, table_of
 from rooflens.cli.printing import emit
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.prediction.arithmetic import Arithmetic
@@ -136,7 +136,7 @@ def _text(answers: list[Answer], lang: str) -> str:
     if isinstance(first, Arithmetic):
         return shown_arithmetic(first, lang)
     if not isinstance(first, Prediction):
-        from rooflens.cli.predicted_alone import shown_operator
+        from rooflens.cli.predict_alone_shown import shown_operator
 
         return shown_operator(first, lang)
     several = [answer for answer in answers if isinstance(answer, Prediction)]

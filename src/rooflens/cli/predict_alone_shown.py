@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rooflens.cli.predicted import interval, rests_on
+from rooflens.cli.predict_shown import interval, rests_on
 from rooflens.prediction.operator import OperatorPrediction
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say, word
