@@ -82,9 +82,7 @@ class Stack:
                 parts[name] = parts[name] + operator.count * seconds
         device_s = parts["work"] + parts["fixed"] + parts["small"] + parts["latency"]
         host_s = parts["launches"] * self.host_s
-        through = operators[0].pipeline if operators else None
-        whole_s = larger(device_s, host_s)
-        time_s = whole_s if through is None else through.step_s(whole_s)
+        time_s = operators[0].pipeline.step_s(larger(device_s, host_s))
         floor_s = deployment.floor(phase).floor_s
         added = {
             "reach": larger(0.0, parts["work"] - floor_s), "kernels": parts["fixed"] + parts["small"],
