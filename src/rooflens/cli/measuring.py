@@ -11,13 +11,12 @@ import click
 
 from rooflens import artefacts
 from rooflens.cli.linking import LINKS_PART, linked
-from rooflens.cli.options import Finite, Named
+from rooflens.cli.options import F, Finite, Named
 from rooflens.cli.printing import say
 from rooflens.errors import RooflensError
 from rooflens.records import replace
 from rooflens.roofline.profile import SCHEMA, Profile
 
-F = Callable[..., Any]
 KINDS, NUMBERED = ("auto", "cpu", "cuda", "rocm", "xpu", "mps"), ("cuda", "rocm", "xpu")
 MADE_UP = "simulated:"  # how the notes of a device that nobody has begin
 FIRST_PART = 0.35  # of the time, where all devices are measured at once before one of them alone

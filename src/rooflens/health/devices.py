@@ -16,7 +16,7 @@ FULL = 0.9  # of it, from which a low clock wants a reason
 _HEAT = ("sw_thermal", "hw_thermal")
 _LONG_S = 1.0  # throttled for less since the driver loaded is nothing
 _HELD_BYTES = 1 << 30
-_ONE = 0.99  # of a limit or clock: from here on it is the same
+SAME = 0.99  # of a limit, clock or rate: from here on it is the same
 _LOST = ("err", "unknown error", "reset", "lost")
 
 
@@ -63,7 +63,7 @@ def _pcie(gpu: Gpu, chip: Accelerator | None) -> Iterator[Finding]:
         yield finding(rule, who, figures, gen=link.gen, all=link.max_gen, times=slower)
     most = pcie_bytes_per_s(link.max_gen, lanes)
     whole = chip.pcie.bytes_per_s_per_direction if chip else None
-    if chip and most and whole and most < _ONE * whole:
+    if chip and most and whole and most < SAME * whole:
         said = f"generation {chip.pcie.gen} x{chip.pcie.lanes}"
         yield finding("pcie_slot", who, gen=link.max_gen, width=lanes, chip=chip.name, all=said,
                       times=f"{whole / most:.3g}")  # fmt: skip
@@ -77,7 +77,7 @@ def _lanes(gpu: Gpu, chip: Accelerator | None) -> int | None:
 
 def _power(gpu: Gpu) -> Iterator[Finding]:
     limit, default = gpu.power.limit_w, gpu.power.default_limit_w
-    if limit and default and limit < _ONE * default:
+    if limit and default and limit < SAME * default:
         figures = {"limit_w": (limit,), "default_limit_w": (default,)}
         yield finding("power_low", [gpu.index], figures, limit=show(limit, "W"), default=show(default, "W"),
                       watts=f"{default:g}")  # fmt: skip
@@ -107,14 +107,14 @@ def _clocks(gpu: Gpu) -> Iterator[Finding]:
     set_hz, most = now.application_sm_hz, now.max_sm_hz
     usual = now.default_application_sm_hz or most
     held = "applications_clocks" in (gpu.reasons or ())
-    if most and set_hz and (held or (usual and set_hz < _ONE * usual)) and set_hz < _ONE * most:
+    if most and set_hz and (held or (usual and set_hz < SAME * usual)) and set_hz < SAME * most:
         share = percent(set_hz / most)
         yield finding("app_clocks", who, _figures(gpu), clock=show(set_hz, "Hz"), all=show(most, "Hz"), share=share)
     elif now.sm_hz and most and now.sm_hz < FULL * most and gpu.reasons == () and busy(gpu, FULL):
         said = {"clock": show(now.sm_hz, "Hz"), "all": show(most, "Hz")}
         yield finding("clock_low", who, _figures(gpu), share=_clock_share(gpu), **said)
     memory, top = now.memory_hz, now.max_memory_hz
-    if memory and top and busy(gpu) and memory < _ONE * top:
+    if memory and top and busy(gpu) and memory < SAME * top:
         figures = {"memory_hz": (memory,), "max_memory_hz": (top,)}
         yield finding("memory_clock", who, figures, clock=show(memory, "Hz", 5), all=show(top, "Hz", 5),
                       share=percent(memory / top))  # fmt: skip

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from rooflens.catalogue import Accelerator, accelerator
 from rooflens.errors import Unknown
-from rooflens.health.devices import LOAD, device
+from rooflens.health.devices import LOAD, SAME, device
 from rooflens.health.record import SEVERITIES, Finding, Route
 from rooflens.health.routes import best, route
 from rooflens.health.sentences import finding
 from rooflens.health.topology import grouped, topology
 from rooflens.roofline.node import Gpu, Host, Node, Sample
 from rooflens.units import percent, show, show_binary
-
-_ONE = 0.99
 
 
 def chips_of(node: Node, on: Accelerator | None = None) -> dict[int, Accelerator]:
@@ -95,7 +93,7 @@ def _samples(gpu: Gpu, every: tuple[Sample, ...]) -> Iterator[Finding]:
 
 def _host(host: Host) -> Iterator[Finding]:
     slow = [m for m in host.modules if m.transfers_per_s and m.rated_transfers_per_s]
-    lost = [m for m in slow if (m.transfers_per_s or 0) < _ONE * (m.rated_transfers_per_s or 0)]
+    lost = [m for m in slow if (m.transfers_per_s or 0) < SAME * (m.rated_transfers_per_s or 0)]
     if lost:
         now, rated = lost[0].transfers_per_s or 0.0, lost[0].rated_transfers_per_s or 1.0
         yield finding("memory_speed", speed=_speed(now), all=_speed(rated), share=percent(now / rated))

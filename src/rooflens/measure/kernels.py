@@ -7,6 +7,7 @@ import math
 from rooflens.records import record
 
 DECODE_ROWS = 256  # up to so many rows a product is a decode step's: its weights stream
+MOST_KV_BYTES = 8e9  # of a cell of attention: a larger one is skipped
 CHECKED_ROWS, CHECKED_COLUMNS = 16, 64
 
 

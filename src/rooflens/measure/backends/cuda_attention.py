@@ -17,11 +17,10 @@ from rooflens.measure.backends.cuda_card import Card
 from rooflens.measure.backends.cuda_data import BLOCK, BYTES, CTYPES, STORED, decode, draw, encode, poison, runs
 from rooflens.measure.backends.cuda_lt import Lt
 from rooflens.measure.backends.cuda_prefill import prefill, q_scale
-from rooflens.measure.kernels import cold_copies, spread
+from rooflens.measure.kernels import MOST_KV_BYTES, cold_copies, spread
 from rooflens.records import record
 from rooflens.units import show
 
-MOST_KV_BYTES = 8e9
 MOST_WIDTH = 256
 MOST_SETS = 256
 COLD_TIMES = 4

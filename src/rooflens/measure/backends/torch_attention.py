@@ -9,12 +9,11 @@ from typing import Any
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel
 from rooflens.measure.backends.torch_work import MOST_COPIES, REFUSALS, TorchDevice, cannot, double
-from rooflens.measure.kernels import cold_copies
+from rooflens.measure.kernels import MOST_KV_BYTES, cold_copies
 from rooflens.units import show
 
 TOLERANCE = {"fp32": 1e-5, "fp16": 5e-3, "bf16": 2e-2}
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
-MOST_KV_BYTES = 8e9
 
 
 class TorchAttention:
