@@ -1,4 +1,4 @@
-"""The answer to `bench`: each figure of a benchmark set against the ceiling it belongs to."""
+"""The answer to `bench`: each figure of a benchmark set against the ceiling it belongs to, by what it asked for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from rooflens.records import field, html, record
 from rooflens.roofline.observed import Condition
+from rooflens.roofline.place import work_of
 from rooflens.roofline.price import StepPrice
 from rooflens.workload import Phase, mean_context
 
@@ -111,3 +112,10 @@ class Modelled(NamedTuple):
 def context_of(prompt: float, output: float) -> float:
     """Positions that the mean step of such a run attends to: a whole number, at least 1."""
     return float(max(round(float(mean_context(prompt, output))), 1))
+
+
+def prompts(model: Modelled, batch: float, prompt: float, prefix: float, tokens_per_s: float) -> Demand:
+    """What prompts of this length, behind a prefix, ask for when so many of their tokens a second are taken in."""
+    math, flops, path = work_of(model.price("prefill", batch, prompt, prefix).cost)
+    counted = f"FLOPs of a prompt by the rows of {model.name} x tokens/s"
+    return Demand("mfu", flops / (batch * prompt) * tokens_per_s, counted, math=math, path=path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from rooflens.accounting.bench_record import Demand, Modelled, context_of
-from rooflens.records import record
+from rooflens.accounting.bench_record import Demand, Modelled, context_of, prompts
+from rooflens.records import record, replace
 from rooflens.roofline.observed import BenchPoint
 from rooflens.roofline.place import work_of
 from rooflens.units import percent, show
@@ -118,17 +118,21 @@ def _steps(point: BenchPoint, run: Run, model: Modelled | None) -> Demand | str:
     batch, context, token_s, rate = run.batch, run.context, run.token_s, run.output_per_s
     if batch is None or context is None or token_s is None or rate is None:
         return NO_BATCH
-    price = model.price("decode", batch, context, 0)
     latency = point.name != "decode"
     steps_per_s = (1 / token_s if latency else rate / batch) / run.accepted
+    floor_s, demand = _streamed(model, batch, context, steps_per_s)
+    least_s = floor_s / run.accepted if latency else None
+    return replace(demand, headline=latency, floor_s=least_s, notes=tuple(_step_notes(run, batch)))
+
+
+def _streamed(model: Modelled, batch: float, context: float, steps_per_s: float) -> tuple[float, Demand]:
+    """The floor of a decode step, and what so many of them a second stream."""
+    price = model.price("decode", batch, context, 0)
     counted = (
         f"weights and KV cache of a step by the rows of {model.name}, batch {batch:g} at context {context:g}, "
         f"x {steps_per_s:.4g} steps/s"
     )
-    return Demand(
-        "mbu", float(price.moved_bytes) * steps_per_s, counted, headline=latency,
-        floor_s=float(price.floor_s) / run.accepted if latency else None, notes=tuple(_step_notes(run, batch)),
-    )  # fmt: skip
+    return float(price.floor_s), Demand("mbu", float(price.moved_bytes) * steps_per_s, counted)
 
 
 def _step_notes(run: Run, batch: float) -> Iterator[str]:
@@ -175,16 +179,8 @@ def _alone(point: BenchPoint, model: Modelled | None) -> Demand | str:
     if batch is None or prompt is None or point.value is None:
         return "the file does not say batch_size and input_len"
     if point.name == "prefill":
-        named, flops, path = work_of(model.price("prefill", batch, prompt, 0).cost)
-        counted = f"FLOPs of a prompt by the rows of {model.name} x tokens/s"
-        return Demand("mfu", flops / (batch * prompt) * point.value, counted, math=named, path=path)
-    context = context_of(prompt, output or 1)
-    price = model.price("decode", batch, context, 0)
-    counted = (
-        f"weights and KV cache of a step by the rows of {model.name}, batch {batch:g} at context {context:g}, "
-        f"x {point.value / batch:.4g} steps/s"
-    )
-    return Demand("mbu", float(price.moved_bytes) * point.value / batch, counted)
+        return prompts(model, batch, prompt, 0, point.value)
+    return _streamed(model, batch, context_of(prompt, output or 1), point.value / batch)[1]
 
 
 def beyond(run: Run) -> str | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rooflens.accounting.bench_record import Demand, Modelled, context_of
+from rooflens.accounting.bench_record import Demand, Modelled, context_of, prompts
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError
 from rooflens.records import replace
 from rooflens.roofline.observed import BenchPoint
-from rooflens.roofline.place import work_of
 from rooflens.units import percent
 
 LLAMA, NCCL, ROCM, STREAM = "llama-bench", "nccl-tests", "rocprofiler-compute", "babelstream"
@@ -63,10 +62,7 @@ def _decode(point: BenchPoint, model: Modelled | None) -> Demand | str:
 def _prefill(point: BenchPoint, model: Modelled | None, math: str | None) -> Demand | str:
     params, prompt = _number(point, "params"), _number(point, "n_prompt")
     if model is not None and prompt:
-        price = model.price("prefill", 1, prompt, _number(point, "n_depth") or 0.0)
-        named, flops, path = work_of(price.cost)
-        counted = f"FLOPs of a prompt by the rows of {model.name} x tokens/s"
-        return Demand("mfu", flops / prompt * (point.value or 0.0), counted, math=named, path=path)
+        return prompts(model, 1, prompt, _number(point, "n_depth") or 0.0, point.value or 0.0)
     if params is None:
         return "the file does not say how many parameters the model has: name it with --model"
     note = "2 x parameters counts the embedding table as a product, and no attention: --model counts by rows"
