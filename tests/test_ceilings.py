@@ -143,3 +143,14 @@ def test_rows_are_written_whole(tmp_path: Path) -> None:
     assert '"schema": "rooflens/ceilings/1"' in (tmp_path / "ceilings.json").read_text()
     with pytest.raises(RooflensError, match=r"name a \.csv or a \.json file"):
         write(tmp_path / "rows.txt", "ceilings", {}, rows, "rooflens/ceilings/1")
+
+
+def test_what_a_config_leaves_open_about_its_weights_stands_under_the_table() -> None:
+    """671e9 parameters in 16 bit are 1.342 TB, three times what a file of 4-bit weights holds: that must be said."""
+    found = ceilings("deepseek-v3.1-nvfp4,deepseek-v3.1-nvfp4:nvfp4", "h200-sxm-141gb")
+    plain, said = found.ceilings
+    assert plain.weight_bytes == pytest.approx(2 * 671_026_404_352)
+    assert said.weight_bytes < plain.weight_bytes / 3
+    assert [note.partition(":")[0] for note in found.notes] == ["about deepseek-v3.1-nvfp4"]
+    assert "counted in 16 bit unless --weights nvfp4 is given" in found.notes[0]
+    assert ceilings("llama-3.1-8b", "h200-sxm-141gb").notes == ()

@@ -144,3 +144,10 @@ def test_a_machine_without_estimates_is_marked_beside_those_that_have_them(cli):
     asked = ["plan", "llama-3.1-8b", "--ttft", "1s", "--tpot", "50ms", "--users", "9"]
     rows = [line for line in cli(*asked, "--on", "tpu-v4,h100-sxm5-80gb").out.splitlines() if " x tp " in line]
     assert all(("> " in row) == row.startswith("tpu-v4") for row in rows)
+
+
+def test_a_plan_says_what_the_config_leaves_open_about_the_weights():
+    found = of("deepseek-v3.1-nvfp4", on=("b200-sxm-180gb", "h200-sxm-141gb"), weights=None)
+    (note,) = found.notes
+    assert "counted in 16 bit unless --weights nvfp4 is given" in note
+    assert of().notes == ()

@@ -124,7 +124,8 @@ def ceilings(
     if len(reasons) == len(tops):
         raise NoPath(reasons[0] or "")
     names = tuple(machine.name for machine in there)
-    return batch_one.Ceilings(positions, tuple(asked), names, tops, tuple(batch_one.notes(tops, there)))
+    left_open = (f"about {text}: {warning}" for text in asked for warning in _left_open(text))
+    return batch_one.Ceilings(positions, tuple(asked), names, tops, (*batch_one.notes(tops, there), *left_open))
 
 
 def trend(kind: str = "datacentre-gpu") -> Trend:
@@ -138,6 +139,12 @@ def trend(kind: str = "datacentre-gpu") -> Trend:
     if known is None:
         raise Unknown("kind", kind, wall.KINDS, f"kinds are {', '.join(wall.KINDS)}")
     return wall.trend(catalogue.accelerators(), known)
+
+
+def _left_open(text: str) -> tuple[str, ...]:
+    """What reading the files of a model left open, where nobody says how its weights are stored."""
+    name, weights = _stored(text)
+    return () if is_alone(text) or weights else api.model(name).warnings
 
 
 def _top(text: str, there: Machine, context: int, math: str | None) -> Top:

@@ -85,6 +85,8 @@ def _shown(found: Plan, lang: str) -> Iterator[str]:
         yield "\n".join([say("plan.missed", lang), *lines])
     said = ((say(f"plan.convention.{name}", lang), retold(text, lang)) for name, text in found.conventions.items())
     yield "\n".join(f"{name}: {text}" for name, text in said)
+    if found.notes:
+        yield "\n".join(say("frame.note", lang, text=retold(note, lang)) for note in found.notes)
 
 
 def _row(layout: Layout, lang: str) -> list[str]:

@@ -63,7 +63,10 @@ class Miss:
 
 @record
 class Plan:
-    """Every layout that meets the target, the cheapest first; those without a price by devices behind them."""
+    """Every layout that meets the target, the cheapest first; those without a price by devices behind them.
+
+    notes: what reading the model's files left open.
+    """
 
     _repr_html_ = html
 
@@ -72,6 +75,7 @@ class Plan:
     layouts: tuple[Layout, ...]
     misses: tuple[Miss, ...]
     conventions: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def plan(
@@ -92,7 +96,8 @@ def plan(
         layouts += found
         misses += [] if found else [Miss(deployment.machine.title, why)]
     basis = _basis({estimator is not None for _, estimator in wanted})
-    return Plan(name, target, tuple(sorted(layouts, key=_cost)), tuple(misses), _conventions(basis))
+    notes = dict.fromkeys(warning for deployment, _ in wanted for warning in deployment.model.warnings)
+    return Plan(name, target, tuple(sorted(layouts, key=_cost)), tuple(misses), _conventions(basis), tuple(notes))
 
 
 def _on(deployment: Deployment, estimator: Estimator | None, target: Target, kept: Reserve) -> tuple[list[Layout], str]:
