@@ -23,9 +23,9 @@ def ridge(machine: Machine, dtype: str, path: str | None = None) -> float:
     return machine.compute(dtype, path).floor_value / machine.memory("read").floor_value
 
 
-def attainable(machine: Machine, dtype: str, intensity_flops_per_byte: float) -> float:
+def attainable(machine: Machine, dtype: str, intensity_flops_per_byte: float, path: str | None = None) -> float:
     """FLOP/s at this intensity: min(peak, intensity x read bandwidth)."""
-    return min(machine.compute(dtype).floor_value, intensity_flops_per_byte * machine.memory("read").floor_value)
+    return min(machine.compute(dtype, path).floor_value, intensity_flops_per_byte * machine.memory("read").floor_value)
 
 
 def regime(bound: str, floor_s: float, launch_s: float, measured_s: float | None = None) -> str:
