@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from rooflens import models
+from rooflens import models, workload
 from rooflens.dtypes import Dtype, Layout, dtype
 from rooflens.errors import RooflensError, Unknown
 from rooflens.models import Choices
@@ -52,6 +52,10 @@ FORMATS = replace(STORED, math={"": "fp8", "head": "tf32"})
                 launches=1,
             ),
         ),
+        (  # what the row before has read already
+            Row("values", "B T K G P, B [S] K W -> B T K G W", "kv", "attend", "y", rides=True),
+            Cost({"fp8": 2 * 2 * 3 * 4 * 5 * 8 * 40}, activation_bytes=2 * 2 * 3 * 4 * 5 * 8),
+        ),
         (Row("state", "B T, B H W -> B T", "state", "ssm", "w", 0.0, rides=True), Cost(kv_bytes=2 * 8 * 2 * 20 * 8)),
         (Row("taps", "B T, B H W -> B T", "state", "conv", "w", 0.0, rides=True), Cost(kv_bytes=2 * 2 * 2 * 20 * 8)),
         (  # a look-up moves the rows that it looks up, as they are stored, and counts no arithmetic
@@ -89,6 +93,18 @@ def test_a_message_is_sent_as_its_algorithm_says_and_nothing_goes_where_it_does_
 def test_a_second_operand_that_is_not_there_has_no_elements_and_a_part_that_is_not_named_the_weights_format():
     assert Row("softmax", "B T P -> B T P", "none", touches="xy").sizes(SIZES) == (240, 0, 240)
     assert (STORED.stored("linear").name, STORED.stored("head").name) == ("int4", "fp32")
+
+
+@pytest.mark.parametrize("spec", ["B+ T -> B T", "b T -> T", "B T", "B -T -> B"])
+def test_a_spec_is_letters_and_numbers(spec):
+    with pytest.raises(RooflensError, match=r"is not a letter or a number of a row|write 'input, operand -> output'"):
+        Row("odd", spec, "none")
+
+
+def test_what_contracts_nothing_is_kept_with_its_last_letter_along_a_row():
+    """A norm over all heads: a matrix of twenty rows of eight."""
+    (whole,), (short,) = wide_norm("of all heads", "H W").matrices, norm("norm").matrices
+    assert (whole.sizes(SIZES), short.sizes(SIZES)) == ((20, 8), (1, 10))
 
 
 def test_a_part_is_computed_in_its_own_arithmetic_else_in_that_of_all_else_in_that_of_activations():
@@ -157,6 +173,21 @@ def test_vector_work_starts_no_kernel_of_its_own_but_scans_and_look_ups(name):
         assert {row.name for row in firsts if not row.contracts} <= {"scan", "embedding"}
 
 
+def vector_flops(name):
+    """Of one token after 99 others."""
+    found = workload.operators(models.named(name), workload.decode(1, 100), workload.precision(dtype("bf16")))
+    return total(operator.cost * operator.count for operator in found).vector_flops
+
+
+def test_vector_work_of_a_layer_is_its_norms_rotations_softmax_gates_biases_and_residuals():
+    """RMS norm 4 a value, layer norm 8, rotation 3, softmax 5, gated activation 5, plain one 4, bias and residual 1."""
+    llama = 2 * 4 * 4096 + 3 * 64 * 128 + 5 * 32 * 100 + 5 * 11008 + 2 * 4096
+    assert vector_flops("llama-2-7b") == 32 * llama + 4 * 4096
+    biases = 3 * 768 + 768 + 3072 + 768
+    gpt = 2 * (8 + 1) * 768 + biases + 5 * 12 * 100 + 4 * 3072 + 2 * 768
+    assert vector_flops("gpt2") == 12 * gpt + (8 + 1) * 768 + 768  # with the positions that are added
+
+
 def test_devices_share_letters_as_these_are_registered():
     """Two devices a layer, four replicas of them, experts over four devices: of 24 each one has so many."""
     found = shard(dict.fromkeys(LETTERS, 24.0), tp=2, ep=4, dp=4)
@@ -165,6 +196,7 @@ def test_devices_share_letters_as_these_are_registered():
     assert found == {**wanted, "X": 24 / 4, "Fe": 24 / (2 * 4 / 4), "A": 24 / (4 / 4), "G": 12 / 12}
     together = shard({"X": 24.0, "Fe": 24.0, "A": 24.0}, tp=2, ep=1, dp=4)  # each replica holds all experts
     assert together == {"X": 24, "Fe": 12, "A": 24}
+    assert shard({"X": 24.0, "Fe": 24.0, "A": 24.0}, tp=2, ep=2) == {"X": 12, "Fe": 24, "A": 12}
     assert shard({"A": 24.0, "H": 24.0}, tp=2, ep=8, dp=4) == {"A": 24 / (8 / 4), "H": 12}
     assert shard(SIZES) == SIZES
 
@@ -251,6 +283,7 @@ def test_experts_are_touched_by_chance_and_the_popular_ones_surely():
     assert popularity(3, 2.0, 2.0) == pytest.approx((1, 9 / 13, 4 / 13))
     assert experts_touched(3.0, 2.0, 2.0, 2.0) == pytest.approx(3 - (4 / 13) ** 2 - (9 / 13) ** 2)
     assert popularity(2, 1.0, 1.0) == pytest.approx((2 / 3, 1 / 3))
+    assert experts_touched(2.0, 1.0, 2.0, 1.0) == pytest.approx(2 - (2 / 3) ** 2 - (1 / 3) ** 2)
     assert popularity(2, 2.0, 1.0) == (1, 1)
     assert (experts_touched(8.0, 2.0, 1.0), experts_touched(8.0, 2.0, 2.0)) == (2, 8 * (1 - 9 / 16))
 

@@ -10,7 +10,7 @@ from rooflens.operators.collectives import Group, ways
 from rooflens.operators.cost import Cost, Precision, cost_of, total
 from rooflens.operators.letters import Letters
 from rooflens.operators.rows import Collective, Row
-from rooflens.operators.standard import ALONE, LAYER_NORM_FLOPS, AttentionForm, attended, attention
+from rooflens.operators.standard import ALONE, AttentionForm, attended, attention
 from rooflens.records import record, replace
 from rooflens.units import LARGEST, whole
 
@@ -169,9 +169,9 @@ def _exchange(name: Collective) -> Callable[[Values, AttentionForm], Alone]:
 FORMS: dict[str, _Form] = {
     "gemm": _Form(("M", "K", "N"), {}, _gemm),
     "attention": _Form(("H", "W", "S", "K"), {"B": 1, "T": 1, "causal": 1}, _attention),
-    "elementwise": _Form(("n",), {"flops": 1}, _elementwise),
+    "elementwise": _Form(("n",), {"flops": ALONE["elementwise"].flops_per_point}, _elementwise),
     "softmax": _Form(("n",), {}, _pass("softmax")),
-    "norm": _Form(("n",), {"flops": LAYER_NORM_FLOPS}, _norm),
+    "norm": _Form(("n",), {"flops": ALONE["layernorm"].flops_per_point}, _norm),
     "rmsnorm": _Form(("n",), {}, _pass("rmsnorm")),
     "layernorm": _Form(("n",), {}, _pass("layernorm")),
     "op": _Form(("flops", "bytes"), {}, lambda v, _: Alone("op", flops=v["flops"], activation_bytes=v["bytes"])),

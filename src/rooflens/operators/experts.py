@@ -32,9 +32,9 @@ def popularity(experts: int, active: float, skew: float) -> tuple[float, ...]:
     weights = [float(rank) ** -skew for rank in range(1, experts + 1)]
     below = [*accumulate(reversed(weights))][::-1]  # below[i] = weights[i] + weights[i + 1] + ...
     always = 0
-    while always < active and weights[always] * (active - always) > below[always]:
+    while weights[always] * (active - always) > below[always]:  # never so of the last one: no more are active
         always += 1
-    scale = (active - always) / below[always] if always < experts else 0.0
+    scale = (active - always) / below[always]
     return (1.0,) * always + tuple(scale * weight for weight in weights[always:])
 
 

@@ -37,7 +37,7 @@ class Token:
 
     text: str
     terms: tuple[tuple[float, str | None], ...]
-    sizes_only: bool = False
+    sizes_only: bool
 
     def size(self, letters: Letters) -> Number:
         """Its value with these letters."""
@@ -103,7 +103,7 @@ class Row:
         """The tokens of input, second operand and output. Raises RooflensError for a spec that does not parse."""
         left, arrow, right = self.spec.partition("->")
         inputs = left.split(",")
-        if not arrow or not 1 <= len(inputs) <= 2:
+        if not arrow or len(inputs) > 2:
             raise RooflensError(f"row {self.name!r}: write 'input, operand -> output', not {self.spec!r}")
         second = inputs[1] if len(inputs) == 2 else ""
         return _tokens(inputs[0]), _tokens(second), _tokens(right)

@@ -7,14 +7,12 @@ what is seen is the least of a few lines: each has a latency and a rate, and not
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
 
 from rooflens.arrays import dot
 from rooflens.records import quantity, record
 
-MOST_LINES = 2  # a protocol for short messages and one for long ones
 LEAST_POINTS = 3  # that a line must tell: two always lie on one
-WORST = 0.05  # one line more only where a size lies further than this from what the fewer say
+WORST = 0.05  # two lines only where a size lies further than this from what one says
 
 Points = Sequence[tuple[float, float]]
 
@@ -64,34 +62,23 @@ def line(points: Points) -> Line:
 
 
 def lines(points: Points) -> tuple[Line, ...]:
-    """As few lines as tell every size within WORST, the shortest messages' first; the best of MOST_LINES where none do.
+    """One line where it tells every size within WORST, else that or two, whichever are nearer: short messages' first.
 
-    Raises ValueError without points.
+    Of one point or more.
     """
     ordered = sorted(points)
-    best: tuple[Line, ...] = (line(ordered),)
-    for count in range(1, MOST_LINES + 1):
-        found = min(_split(ordered, count), key=lambda some: _squares(some, ordered), default=None)
-        if found is not None and _squares(found, ordered) < _squares(best, ordered):
-            best = found
-        if max(abs(error(best, point)) for point in ordered) <= WORST:
-            break
-    return best
+    one = (line(ordered),)
+    if max(abs(error(one, point)) for point in ordered) <= WORST:
+        return one
+    return min([one, *_pairs(ordered)], key=lambda some: _squares(some, ordered))
 
 
-def _split(points: Points, count: int) -> Iterator[tuple[Line, ...]]:
-    """Every way to give each run of sizes a line, of more latency and more rate than the one before."""
-    for cuts in combinations(range(LEAST_POINTS, len(points) - LEAST_POINTS + 1), count - 1):
-        ends = [0, *cuts, len(points)]
-        parts = [points[a:b] for a, b in pairwise(ends)]
-        if all(len(part) >= LEAST_POINTS for part in parts) or count == 1:
-            found = tuple(line(part) for part in parts)
-            if all(_above(b, a) for a, b in pairwise(found)):
-                yield found
-
-
-def _above(one: Line, other: Line) -> bool:
-    return one.latency_s > other.latency_s and one.bytes_per_s > other.bytes_per_s
+def _pairs(points: Points) -> Iterator[tuple[Line, ...]]:
+    """Every way to give short messages a line and long ones another, of more latency and more rate."""
+    for cut in range(LEAST_POINTS, len(points) - LEAST_POINTS + 1):
+        short, long = line(points[:cut]), line(points[cut:])
+        if long.latency_s > short.latency_s and long.bytes_per_s > short.bytes_per_s:
+            yield short, long
 
 
 def _squares(some: Sequence[Line], points: Points) -> float:
