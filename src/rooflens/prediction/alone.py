@@ -12,7 +12,7 @@ from rooflens.errors import NoPath, RooflensError
 from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Precision
 from rooflens.prediction.attending import Decode, Prefill
-from rooflens.prediction.exchanging import Exchange
+from rooflens.prediction.exchanging import Exchange, bridged
 from rooflens.prediction.fitted import UNSEEN, Chosen, KernelKind, chip_of, chosen
 from rooflens.prediction.kernels import Chip, Spent
 from rooflens.prediction.products import FLAVOURS, Product, from_datasheet
@@ -180,11 +180,6 @@ def _talk(asked: Alone, flavour: str, precision: Precision, known: Known, there:
     waited_s = max(0.0, float(by[protocol]) - sent_s)
     spent = Spent(fixed_s=waited_s, compute_s=0.0, memory_s=sent_s, beside_s=0.0, overlap=1.0)
     return Kernel(flavour, None, spent, {"link": sent_s, "waiting": waited_s}, None, found, protocol=protocol)
-
-
-def bridged(there: Machine | None) -> bool:
-    """Whether devices talk over the bridges of their host, having no link of their own."""
-    return there is not None and there.link == "pcie"
 
 
 def _chosen(kind: KernelKind[C], there: Machine, flavour: str, engine: str | None) -> Chosen[C]:

@@ -7,6 +7,8 @@ from rooflens.catalogue.kernels import ExchangeCommon, ExchangeCosts
 from rooflens.operators.collectives import Group, ways
 from rooflens.operators.rows import Collective
 from rooflens.records import record
+from rooflens.roofline.ceilings import Machine
+from rooflens.roofline.links import PCIE
 
 
 @record
@@ -32,7 +34,7 @@ class Exchange:
         common, beyond = self.common, devices - 2.0
         sent = {way.algorithm: way.link_bytes * message_bytes for way in ways(name, Group(devices))}
         bridges = self.bridged * common.bridge_s * beyond
-        rate = self.costs.link * self.link_bytes_per_s * ((2.0 / devices) ** common.shared if self.bridged else 1.0)
+        rate = self.costs.link * self.link_bytes_per_s * (left(devices, common) if self.bridged else 1.0)
         start = self.costs.ring_s + bridges + common.hop_s * beyond
         if name == "send":
             return {"copy": start + sent["one-shot"] / rate}
@@ -44,3 +46,13 @@ class Exchange:
             found["one-shot"] = self.costs.own_s + bridges + sent["one-shot"] / rate
             found["two-shot"] = self.costs.own_s + bridges + common.two_shot_s + sent["two-shot"] / rate
         return found
+
+
+def bridged(there: Machine | None) -> bool:
+    """Whether devices talk over the bridges of their host, having no link of their own."""
+    return there is not None and there.link == PCIE
+
+
+def left(devices: float, common: ExchangeCommon) -> float:
+    """The share of a link's rate that is left of bridges which so many devices share: (2 / devices) ^ shared."""
+    return float((2.0 / devices) ** common.shared)

@@ -15,6 +15,7 @@ from rooflens.catalogue.kernels import operators as kernel_constants
 from rooflens.dtypes import Dtype, dtype
 from rooflens.operators.cost import Cost, Precision
 from rooflens.operators.rows import Part
+from rooflens.prediction.exchanging import bridged, left
 from rooflens.prediction.intervals import LLAMA
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
@@ -75,13 +76,8 @@ def reached(
 
 
 def bridges(machine: Machine, devices: int) -> float:
-    """The share of a link's rate that is left where devices have no link of their own and share a host's bridges.
-
-    (2 / devices) to the power of what single collectives showed (catalogue.kernels.ExchangeCommon).
-    """
-    if machine.link != "pcie":
-        return 1.0
-    return float((2.0 / max(devices, 2)) ** kernel_constants().exchanging.common.shared)
+    """The share of a link's rate that is left of what devices share, as single collectives showed it of bridges."""
+    return left(max(devices, 2), kernel_constants().exchanging.common) if bridged(machine) else 1.0
 
 
 def _asked(c: ServedConstants, cost: Cost, own: Dtype, part: Part, machine: Machine, which: Pass, engine: str) -> Cost:

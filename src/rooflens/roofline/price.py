@@ -82,7 +82,7 @@ class StepPrice:
 
 def kind_of(resource: str) -> str:
     """`compute:bf16` and `vector` are compute, `network` is a link; memory and link are themselves."""
-    return "compute" if resource.startswith(("compute", "vector")) else "link" if resource == "network" else resource
+    return "compute" if resource.startswith(("compute", "vector")) else "link" if resource == NETWORK else resource
 
 
 def times(cost: Cost, machine: Machine, *, activations: bool = True) -> tuple[dict[str, Number], tuple[str, ...]]:
