@@ -206,3 +206,12 @@ def test_what_was_measured_on_one_machine_expects_nothing_of_another() -> None:
     assert other
     assert all(lever.gain_estimate is None for lever in other)
     assert any(lever.gain_estimate is not None for lever in found)
+
+
+def test_what_is_asked_about_is_said_to_have_no_room_itself():
+    """405.9e9 parameters of 2 bytes on 25.8 GB: a gain of such a step is of one that never runs."""
+    (said,) = api_advise("llama-3.1-405b", "rtx-4090-24gb").notes
+    assert said.startswith("does not fit: weights 811.7 GB")
+    assert api_advise("llama-3.1-8b", H100).notes == ()
+    left_open = api_advise("deepseek-v3.1-nvfp4", "b200-sxm-180gb", tp=8).notes
+    assert any("counted in 16 bit unless --weights nvfp4 is given" in note for note in left_open)

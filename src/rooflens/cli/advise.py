@@ -87,6 +87,8 @@ def _shown(found: Advice, lang: str) -> Iterator[str]:
     others = [lever for lever in found.levers if lever.why_not is not None]
     lines = [f"  {retold(lever.name, lang)}: {retold(lever.why_not, lang)}" for lever in others if lever.why_not]
     yield "\n".join([say("advise.cannot", lang), *lines])
+    if found.notes:
+        yield "\n".join(say("frame.note", lang, text=retold(note, lang)) for note in found.notes)
     yield say("advise.foot", lang)
 
 

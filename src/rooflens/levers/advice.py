@@ -55,7 +55,10 @@ class Lever:
 
 @record
 class Advice:
-    """The levers of one deployment, those that pay first, the best at the top; then those that cost; then the rest."""
+    """The levers of one deployment, those that pay first, the best at the top; then those that cost; then the rest.
+
+    notes: what must be known of the deployment itself.
+    """
 
     _repr_html_ = html
 
@@ -65,6 +68,7 @@ class Advice:
     levers: tuple[Lever, ...]
     conventions: Mapping[str, str]
     now_usd_per_million_tokens: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 def advise(
@@ -91,7 +95,15 @@ def advise(
             "combined": "gains are of one lever at a time and do not multiply",
         },
         now_usd_per_million_tokens=_usd(now, estimator),
+        notes=(*now.notes, *_crowded(now, kept)),
     )
+
+
+def _crowded(now: Deployment, kept: Reserve) -> tuple[str, ...]:
+    """That what is asked about has no room itself."""
+    capacity = now.machine.memory_bytes
+    held = memory(now.model, now.precision, now.step("decode"), capacity, kept) if capacity is not None else None
+    return () if held is None or held.fits else held.notes[:1]
 
 
 def reached(deployment: Deployment, goal: Goal, *, activations: bool = False) -> Number:

@@ -78,7 +78,9 @@ def target(text: str) -> str:
     except ValueError:
         raise RooflensError(f"{text[:80]!r} is not a URL; write it like http://127.0.0.1:8000/metrics") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise RooflensError(f"{text[:80]!r} is not a URL; write it like http://127.0.0.1:8000/metrics")
+        raise RooflensError(
+            f"{text[:80]!r} is no recording here and no URL; write it like http://127.0.0.1:8000/metrics"
+        )
     if parts.username is not None or parts.password is not None:
         raise RooflensError("a URL holds no name or password; put a token into a file and name it with --token-file")
     if len(text) > LONGEST_URL or not text.isascii() or any(c.isspace() or not c.isprintable() for c in text):
