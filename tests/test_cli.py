@@ -336,6 +336,13 @@ def test_a_lab_that_is_refused_leaves_no_folder(run, line: str, monkeypatch, tmp
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_list_of_models_says_which_weights_are_not_as_their_name_says(run) -> None:
+    line = next(
+        line for line in run("models").out.splitlines() if line.startswith("warning: about deepseek-v3.1-nvfp4")
+    )
+    assert "counted in 16 bit unless --weights nvfp4 is given" in line
+
+
 def test_a_number_without_bounds_shows_none(run) -> None:
     assert "None" not in run("lab --help").out
 

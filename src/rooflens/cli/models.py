@@ -64,7 +64,10 @@ def _list(weights: str | None, kv: str | None, lang: str, as_json: bool) -> None
         for m in every
     ]  # fmt: skip
     columns = ["name", "family", "parameters", "active", "weights", "kv", "layers"]
-    emit(headed("models", columns, rows, lang) + "\n\n" + say("models.count", lang, count=len(every)))
+    left_open = [f"about {m.name}: {warning}" for m in every for warning in m.warnings]
+    below = [say("frame.warning", lang, text=retold(one, lang)) for one in left_open]
+    below.append(say("models.count", lang, count=len(every)))
+    emit(headed("models", columns, rows, lang) + "\n\n" + "\n".join(below))
 
 
 def _shown(found: ModelFacts, assumed: tuple[str, ...], lang: str) -> str:
