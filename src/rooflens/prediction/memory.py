@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from rooflens.arrays import Number, is_array, library
@@ -240,7 +241,7 @@ def _pairs(model: Model, step: Step) -> Iterator[float]:
         if block.kind not in ENDS:
             letters = {**fixed_letters(model, step, block), **moving_letters(model, step, block)}
             sizes = [float(product(row.operands[2], letters)) for row in block.rows if _written(row)]
-            yield from (a + b for a, b in zip(sizes, [*sizes[1:], 0.0], strict=True))
+            yield from (a + b for a, b in pairwise([*sizes, 0.0]))
 
 
 def _written(row: Row) -> bool:
