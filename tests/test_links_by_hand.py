@@ -16,7 +16,6 @@ from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.collective import CollectivePoint, CopyPoint, both_ways, called, pair_of
 from rooflens.roofline.exchanges import (
-    LEAST_S,
     copy_ceilings,
     fit,
     fits,
@@ -57,9 +56,9 @@ def test_a_line_is_the_nearest_by_relative_squares():
 
 
 def test_times_that_do_not_grow_are_latency_and_the_rate_of_the_largest_in_the_least_time():
-    """Falling 3, 2, 1: sum of 1/t over sum of 1/t^2 is 66/49."""
-    falling, even = line([(1, 3.0), (2, 2.0), (3, 1.0)]), line([(1, 1.0), (2, 1.0), (4, 1.0)])
-    assert (falling.latency_s, falling.bytes_per_s) == pytest.approx((66 / 49, 3))
+    """Falling 6, 4, 2: sum of 1/t over sum of 1/t^2 is 132/49."""
+    falling, even = line([(1, 6.0), (2, 4.0), (3, 2.0)]), line([(1, 1.0), (2, 1.0), (4, 1.0)])
+    assert (falling.latency_s, falling.bytes_per_s) == pytest.approx((132 / 49, 3 / 2))
     assert (even.latency_s, even.bytes_per_s) == pytest.approx((1, 4))
 
 
@@ -126,6 +125,7 @@ def test_a_copy_and_a_collective_have_the_rate_of_their_bytes_on_one_link():
     point = reduced(100.0, 2.0)
     assert (point.wire_bytes, point.bus_bytes_per_s, point.trusted) == (150, 75, True)  # 2 x 3/4 of the message
     assert reduced(100.0, 2.0, devices=2).wire_bytes == 100
+    assert (copied(0.5, 1.0).bytes_per_s, reduced(0.5, 1.0).bus_bytes_per_s) == (0.5, 0.75)
 
 
 @pytest.mark.parametrize("wrong", [{"bytes": 0.0}, {"best_s": 0.0}, {"best_s": 2.5}, {"best_s": -1.0}])
@@ -138,10 +138,10 @@ def test_what_takes_no_time_or_less_than_its_best_is_no_measurement(made, wrong)
 
 
 def test_the_rate_of_a_pair_is_that_of_its_largest_copy():
-    points = [copied(100.0, 2.0, 1.0, samples_s=(1.0, 4.0)), copied(50.0, 0.1), copied(80.0, 1.0, pair="0+1")]
+    points = [copied(100.0, 2.0, 0.5, samples_s=(1.0, 4.0)), copied(50.0, 0.1), copied(80.0, 1.0, pair="0+1")]
     one, both = copy_ceilings(points)
     assert (one.id, one.value, one.best, one.samples, one.working_set_bytes) == (
-        "link/nvlink/0-1", 50, 100, (100, 25), 100,
+        "link/nvlink/0-1", 50, 200, (100, 25), 100,
     )  # fmt: skip
     assert (one.note, both.note) == (None, "both directions at once; one direction's rate")
     later = copy_ceilings([copied(50.0, 0.1), copied(100.0, 2.0), copied(100.0, 5.0)])
@@ -161,6 +161,14 @@ def test_a_fit_is_of_bytes_on_one_link_and_its_knee_of_the_message():
     assert found.knee_bytes == pytest.approx(6 * 10 / 1.5)
     assert found.bus_bytes_per_s == 600 / (6 + 600 / 10)
     assert (found.typical_error, found.worst_error) == pytest.approx((0, 0))
+
+
+def test_a_fit_says_how_far_its_sizes_lie_from_its_line():
+    """5/9 + n/3 says 8/9, 11/9 and 14/9 for 1, 1 and 2 seconds."""
+    found = fit([reduced(float(n), t, devices=2, samples_s=(t, 2 * t)) for n, t in ((1, 1.0), (2, 1.0), (3, 2.0))])
+    assert (found.typical_error, found.worst_error) == pytest.approx((2 / 9, 2 / 9))
+    sustained, *_ = link_ceilings([reduced(float(n), 2.0, samples_s=(1.0, 4.0)) for n in (1, 3, 2)])
+    assert (sustained.value, sustained.working_set_bytes, sustained.samples) == (4.5 / 2, 3, (4.5, 4.5 / 4))
 
 
 def test_three_trusted_sizes_make_a_fit_for_each_group_launcher_and_operation():
@@ -189,7 +197,7 @@ def test_one_line_is_the_long_messages_protocol_of_the_most_devices_replayed_fro
     )
     assert found["launch/link:peer/all-reduce/long/2"].value == pytest.approx(3 / 2)
     free = [c for c in link_ceilings(sized(Line(0.0, 10.0))) if c.kind == "launch"]
-    assert [c.value for c in free] == pytest.approx([LEAST_S / 6])  # a latency that was not seen is not 0
+    assert [c.value for c in free] == pytest.approx([1e-9 / 6])  # a latency that was not seen is not 0
 
 
 def test_two_lines_are_a_tree_for_short_messages_and_a_ring_for_long_ones():
@@ -299,6 +307,10 @@ def test_what_collectives_cost_beside_a_floor_is_what_their_kernels_do_not_hide(
     through = replace(price, pipeline=Pipeline(2, 0.5, 3.0))
     assert latency_s([inside, handed], through, ACME) == pytest.approx(6.45 + 2.0 + 2 * (6.45 + 2.0) / 2)
     quiet = Operator("up", 1, Cost(), ())
+    assert latency_s([quiet, inside], price_step([quiet, inside], ACME), ACME) == pytest.approx(3 * (2.3 - 0.15))
+    slope = replace(ACME, ceilings=(*ACME.ceilings, Ceiling("read", "memory", 10.0, "spec", level="main")))
+    busy = replace(inside, cost=inside.cost + Cost(weight_bytes=100.0))  # reads for ten seconds meanwhile
+    assert latency_s([busy], price_step([busy], slope), slope) == 0
     assert latency_s([quiet], price_step([quiet], ACME), ACME) is None
     without = replace(ACME, ceilings=ACME.ceilings[:2])
     assert latency_s([inside], price_step([inside], without), without) is None
@@ -318,3 +330,15 @@ def test_which_links_are_taken_and_what_of_them_is_left_out_is_said():
     assert list(doubts([inside], replace(ACME, ceilings=(*ACME.ceilings, far("all-reduce", 4))))) == []
     (doubt,) = doubts([inside], replace(ACME, ceilings=(*ACME.ceilings, far("all-reduce", 8))))
     assert doubt.startswith("all-reduce over 4 devices was not measured: it is worked out from 8")
+
+
+def test_what_was_not_measured_of_what_is_asked_is_said():
+    def host(origin):
+        return replace(ACME, link="pcie", ceilings=(Ceiling("pcie", "link", 9.0, origin, level="pcie"),))
+
+    (from_host,) = doubts([talking(Group(4)), talking(Group(2, 2), name="send")], host("measured"))
+    assert from_host == "no link between devices was measured: what pcie carries from the host stands for it"
+    assert list(doubts([talking(Group(4))], host("spec"))) == []
+    assert list(doubts([talking(Group(2, 2))], host("measured"))) == []  # all goes over the network
+    four = replace(ACME, ceilings=(*ACME.ceilings, far("all-reduce", 4)))
+    assert [len([*doubts([talking(Group(*of))], four)]) for of in ((2,), (4,), (2, 2))] == [1, 0, 0]
