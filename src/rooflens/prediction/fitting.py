@@ -82,7 +82,7 @@ def factors(parts: Sequence[Three], measured: Sequence[float]) -> Three:
     rows = [[p / sum(three) for p in three] for three in parts]
     left = [m / sum(three) - 1.0 for three, m in zip(parts, measured, strict=True)]
     prior = [[(EACH_SD**2 if i == j else 0.0) + COMMON_SD**2 for j in range(3)] for i in range(3)]
-    weights, found = [1.0 / NOISE**2] * len(rows), [1.0] * 3
+    weights, found = [1.0 / NOISE**2] * len(rows), list[float]()
     for _ in range(ROUNDS):
         heard = [[weight * share for share in row] for weight, row in zip(weights, rows, strict=True)]
         spoken = [sum(row[i] * e for row, e in zip(heard, left, strict=True)) for i in range(3)]
