@@ -26,6 +26,7 @@ CHIP = Accelerator(
 
 def test_a_datasheet_is_its_roofs_and_an_assumed_port():
     found = from_accelerator(CHIP)
+    assert (found.name, found.title) == ("acme-one", "Acme One")
     assert {c.id: (c.value, c.origin, c.level, c.path) for c in found.ceilings} == {
         "compute/matrix/bf16": (10e12, "spec", None, "matrix"), "compute/matrix/fp8": (20e12, "spec", None, "matrix"),
         "compute/matrix/int4": (0, "spec", None, "matrix"), "compute/vector/fp32": (1e12, "spec", None, "vector"),
@@ -89,6 +90,7 @@ def test_roofs_scale_with_the_clock_that_they_are_stated_at():
     ("written", "kind", "asked", "value"),
     [
         ("memory=2TB/s", "memory", {"level": "main"}, 2e12),
+        ("memory=1B/s", "memory", {"level": "main"}, 1),
         ("launch=3us", "launch", {"level": "device"}, 3e-6),
         ("launch=0s", "launch", {"level": "device"}, 0),
         ("host_launch=4us", "launch", {"level": "host"}, 4e-6),
@@ -167,6 +169,7 @@ def test_the_faster_trusted_roof_is_taken_by_its_best_sample():
     assert (machine.the_link().id, machine.the_link("nvlink").id) == ("one", "one")
     assert (machine.launch_s(), machine.launch_s("host"), replace(machine, ceilings=()).launch_s()) == (3, 6, 0)
     assert (machine.latency_s(), machine.measured) == (None, True)
+    assert overridden(machine, ["fp8=1FLOP/s"]).measured  # some of it is
     with pytest.raises(NoPath, match="the rate of triad bandwidth of main memory is not known"):
         machine.memory("triad")
     with pytest.raises(NoPath, match="the rate of scale-up link is not known"):
@@ -226,3 +229,35 @@ def test_narrow_arithmetic_that_is_asked_for_is_of_products_alone_and_parts_keep
     )
     (no,) = resolve(replace(stored, stored_parts={"head": dtype("fp4")}), MATHS)[1]
     assert no == "fp4 weights are computed in bf16: acme has no fp4 arithmetic"
+
+
+def test_activations_are_narrowed_for_the_parts_that_are_stored_narrow():
+    stored = Precision(dtype("bf16"), dtype("bf16"), dtype("bf16"), {"expert": dtype("fp8"), "head": dtype("fp8")})
+    found, said = resolve(stored, MATHS)
+    assert (found.math_of("expert"), found.math_of("linear")) == ("fp8", "bf16")
+    assert said == ("activations are narrowed on the fly for fp8 products; their bytes are counted as stored",)
+    assert resolve(replace(stored, stored_parts={"head": dtype("fp8")}), MATHS)[1] == ()
+
+
+def test_arithmetic_that_a_machine_lacks_is_refused_with_what_it_has():
+    stored = Precision(dtype("bf16"), dtype("bf16"), dtype("bf16"))
+    with pytest.raises(NoPath, match="acme has no fp4 arithmetic; it has bf16, fp8, tf32: choose one with --math"):
+        resolve(stored, MATHS, "fp4")
+    with pytest.raises(NoPath, match="acme is not known to have int8 arithmetic; it has bf16"):
+        resolve(stored, MATHS, "int8")
+    eight = replace(MATHS, ceilings=(roof("int8", dtype="int8"),))
+    with pytest.raises(NoPath, match="not known to have bf16 arithmetic; it has int8 alone, and activations need 16"):
+        resolve(stored, eight)
+    with pytest.raises(NoPath, match="no rate of it is known: give one as --on MACHINE,bf16=RATE"):
+        resolve(stored, replace(MATHS, ceilings=()))
+
+
+def test_arithmetic_is_named_by_a_machine_before_by_a_format():
+    """int4 weights are computed in 16 bit, unless a machine that multiplies in int4 is asked to."""
+    stored = Precision(dtype("int4"), dtype("bf16"), dtype("bf16"))
+    four = replace(MATHS, ceilings=(*MATHS.ceilings, roof("int4", dtype="int4"), roof("a", dtype="bf16_acc16")))
+    assert resolve(stored, four, "int4")[0].math_of("linear") == "int4"
+    assert resolve(stored, four, "fp8_e4m3")[0].math_of("linear") == "fp8"
+    assert resolve(stored, four, "bf16_acc16")[0].math_of("head") == "bf16_acc16"
+    with pytest.raises(NoPath, match="not known to have fp16 arithmetic"):
+        resolve(stored, MATHS, "int4")

@@ -25,7 +25,7 @@ def from_accelerator(chip: Accelerator) -> Machine:
     found.append(_network())
     return Machine(
         name=chip.id,
-        title=chip.name or chip.id,
+        title=chip.name,
         ceilings=tuple(found),
         memory_bytes=chip.memory.capacity_bytes,
         peak_basis=f"dense, {chip.peak_basis or 'as stated'}",

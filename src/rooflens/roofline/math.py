@@ -32,8 +32,11 @@ def resolve(stored: Precision, machine: Machine, math: str | None = None) -> tup
         own = stored.stored_parts.get(part, stored.weights).math
         forced = asked if part in _FORCED else None
         maths[part] = wide if part == "attend" else forced or _math(own, wide, machine, notes)
-    if any(_bits(maths[part]) < SIXTEEN for part in _FORCED):
-        notes.append(f"activations are narrowed on the fly for {maths['']} products; their bytes are counted as stored")
+    notes += [
+        f"activations are narrowed on the fly for {maths[part]} products; their bytes are counted as stored"
+        for part in _FORCED
+        if _bits(maths[part]) < SIXTEEN
+    ]
     return replace(stored, math=maths), tuple(dict.fromkeys(notes))
 
 
