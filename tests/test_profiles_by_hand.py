@@ -68,6 +68,11 @@ def test_figures_at_their_bounds_are_measured(made):
     made()
 
 
+def test_a_measurement_is_of_one_token_of_one_sequence_and_is_believed_unless_it_says_otherwise():
+    assert (cell().batch, cell().tokens, cell().trusted, gemm().trusted) == (1, 1, True, True)
+    assert (Device("Acme", "gpu").threads, Cache("L2", 1.0).instances, Cache("L2", 1.0).addressed) == (1, 1, False)
+
+
 @pytest.mark.parametrize(
     ("made", "said"),
     [
@@ -119,7 +124,9 @@ def test_what_was_refused_for_others_alone_can_be_asked_for_up_to_its_derived_pe
     peak = roof("peak", value=10.0, dtype="bf16", origin="derived")
     slope = roof("memory peak", "memory", 5.0, origin="derived", level="main")
     disturbed = [Gate(c.id, reasons=("others ran",)) for c in refused if c.id != "wrong"] + [Gate("wrong")]
-    found = profile(*refused, peak, slope, gates=tuple(disturbed)).machine(doubtful=True)
+    told = profile(*refused, peak, slope, gates=tuple(disturbed))
+    assert told.machine().ceilings == ()
+    found = told.machine(doubtful=True)
     assert [c.id for c in found.ceilings] == ["in reach", "at it", "no peak", "read"]
     assert all(c.trusted for c in found.ceilings)
     assert found.ceilings[0].note == "doubtful: others ran"
