@@ -59,6 +59,9 @@ def test_the_looked_up_part_of_a_file_is_kept_beside_what_is_streamed():
     assert (found.weight_bytes, found.table_bytes, found.devices) == (4e9, 1e9, 1)
     assert alone("params=8e9,weight_bytes=5e9").table_bytes == 0
     assert alone("send:bytes=100").devices == 2
+    for text in ("gemm:M=3,K=10,N=100", "op:flops=0,bytes=0"):  # what nobody counted
+        one = alone(text)
+        assert (one.flops, one.weight_bytes, one.activation_bytes, one.table_bytes, one.message_bytes) == (0,) * 5
 
 
 @pytest.mark.parametrize(
