@@ -89,3 +89,13 @@ def test_a_step_says_its_load_and_only_what_differs_from_one_device():
 def test_what_to_expect_is_the_estimate_and_else_the_floor():
     assert Times(1.0, 0.5, 0.75).expected == 1.0
     assert Times(1.0, 0.5, 0.75, 2.0, 1.5, 3.0).expected == 2.0
+
+
+@pytest.mark.parametrize(
+    ("how", "said"), [({"tp": 8}, False), ({"tp": 8, "dp": 2}, True), ({"tp": 16, "gpus_per_node": 8}, False),
+                      ({"tp": 16, "link": "pcie"}, False)]
+)  # fmt: skip
+def test_more_devices_on_one_link_than_a_host_has_are_said(how, said):
+    notes = predict("llama-3.1-405b", CHIP, batch=8, **how).notes
+    sentence = "all 16 devices are taken to be on one nvlink; say how many a host has with --gpus-per-node"
+    assert (sentence in notes) is said

@@ -33,6 +33,8 @@ SHORTER = "ask for a shorter context"
 NO_COLLECTIVES = "what devices wait for one another was not measured: links are counted by their bytes alone"
 NO_PIPELINE = "no engine's pipeline was measured: what its stages cost beside their links is not in the estimate"
 ALL_KEPT = "every drafted token is taken as kept; say another share with --acceptance"
+USUAL_HOST = 8  # accelerators; more of them on one link are a machine of another kind
+ON_ONE_LINK = "all {devices} devices are taken to be on one {link}; say how many a host has with --gpus-per-node"
 AT_ANOTHER_CONTEXT = "the first token is of the prompt alone, without a cached prefix; the context is the decode step's"
 
 OF_A_STEP = ("weights", "kv", "math", "tp", "ep", "dp", "pp", "gpus_per_node", "link")  # what a file may leave open
@@ -133,7 +135,7 @@ def deployment(question: Question, load: Load, there: Machine, made: Model | Non
         how=shared(question),
         notes=notes,
     )
-    return replace(found, notes=(*notes, *_noted(found, load)))
+    return replace(found, notes=(*notes, *_noted(found, question, load)))
 
 
 def within(model: Model, positions: float, instead: str) -> None:
@@ -144,13 +146,15 @@ def within(model: Model, positions: float, instead: str) -> None:
         )
 
 
-def _noted(found: Deployment, load: Load) -> Iterator[str]:
+def _noted(found: Deployment, question: Question, load: Load) -> Iterator[str]:
     """What a reader must know of this step."""
     yield from unevenness(found.model, found.step("decode"))
     if load.prompt is not None and load.context is not None and load.context > load.prompt:
         yield AT_ANOTHER_CONTEXT
     if found.tokens > 1 and load.acceptance is None:
         yield ALL_KEPT
+    if found.devices > USUAL_HOST and found.machine.link and not (question.gpus_per_node or question.link):
+        yield ON_ONE_LINK.format(devices=found.devices, link=found.machine.link)
 
 
 def estimator(now: Deployment, load: Load, on: str) -> tuple[Estimator | None, tuple[str, ...]]:
