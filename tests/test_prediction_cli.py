@@ -200,6 +200,9 @@ def test_a_pipeline_says_its_bubble_and_what_is_uneven(cli):
     assert found["tpot_s"]["estimate"] > found["tpot_s"]["floor"]
     assert "3 stages do not share 32 layers evenly" in cli(*EIGHT, "--pp", "3").out
     assert "only 1 of 8 microbatches have a sequence" in cli(*EIGHT, "--microbatches", "8").out
+    idle = ("predict", "llama-3.1-8b", "--on", "h100-sxm5-80gb", "--dp", "4", "--batch")
+    assert "only 3 of 4 replicas have a sequence" in cli(*idle, "3").out
+    assert "replicas have" not in cli(*idle, "4").out
 
 
 def test_no_more_loads_at_once_than_a_table_holds(cli):

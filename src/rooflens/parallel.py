@@ -93,8 +93,13 @@ def notes(model: Model, step: Step) -> Iterator[str]:
         fullest = f"the fullest, of {fullest_layers(model, step.pp)}, sets the pace of all microbatches but the first"
         yield f"{step.pp} stages do not share {layers} layers evenly: {fullest}"
     if not all_of(passes == step.microbatches):
-        most = f"{float(passes):g}" if isinstance(passes, (int, float)) else "fewer"
-        yield f"only {most} of {step.microbatches} microbatches have a sequence"
+        yield f"only {_said(passes)} of {step.microbatches} microbatches have a sequence"
+    if not all_of(step.batch >= step.dp):
+        yield f"only {_said(step.batch)} of {step.dp} replicas have a sequence"
+
+
+def _said(count: Number) -> str:
+    return f"{float(count):g}" if isinstance(count, (int, float)) else "fewer"
 
 
 def talking(model: Model, step: Step, block: Block, row: Row) -> Collective | None:

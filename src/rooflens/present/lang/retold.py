@@ -35,6 +35,7 @@ EN: dict[str, str] = {
     "retold.stages": "{pp} stages do not share {layers} layers evenly: the fullest, of {most}, sets the pace of all microbatches "
     "but the first",
     "retold.microbatches": "only {most} of {count} microbatches have a sequence",
+    "retold.replicas": "only {most} of {count} replicas have a sequence",
     "retold.mean_step": "the mean step of {count} generated tokens: context = prompt + output / 2",
     "retold.asked_link": "all collectives are on {link}, as asked, also those between nodes",
     "retold.computed_wide": "{stored} weights are computed in {wide}: {machine} has no {math} arithmetic",
@@ -134,6 +135,7 @@ ES: dict[str, str] = {
     "retold.stages": "{pp} etapas no se reparten {layers} capas por igual: la más llena, de {most}, marca el ritmo de todos los "
     "microbatches menos el primero",
     "retold.microbatches": "solo {most} de {count} microbatches tienen una secuencia",
+    "retold.replicas": "solo {most} de {count} réplicas tienen una secuencia",
     "retold.mean_step": "el paso medio de {count} tokens generados: contexto = prompt + salida / 2",
     "retold.asked_link": "todos los colectivos van por {link}, como se pidió, también los que van entre nodos",
     "retold.computed_wide": "los pesos {stored} se calculan en {wide}: {machine} no tiene aritmética {math}",
@@ -230,6 +232,7 @@ VI: dict[str, str] = {
     "retold.stages": "{pp} tầng không chia đều {layers} lớp: tầng đầy nhất, {most} lớp, quyết định nhịp của mọi microbatch trừ cái "
     "đầu tiên",
     "retold.microbatches": "chỉ {most} trong {count} microbatch có chuỗi",
+    "retold.replicas": "chỉ {most} trong {count} bản sao có chuỗi",
     "retold.mean_step": "bước trung bình của {count} token sinh ra: ngữ cảnh = prompt + đầu ra / 2",
     "retold.asked_link": "mọi phép collective đều qua {link}, như đã yêu cầu, kể cả giữa các node",
     "retold.computed_wide": "trọng số {stored} được tính ở {wide}: {machine} không có số học {math}",
