@@ -138,12 +138,13 @@ def _batch_at_ridge(deployment: Deployment) -> int | None:
 def _compute_over_memory(deployment: Deployment, batch: int) -> float:
     """Seconds of arithmetic over those of reading, of all products with weights."""
     priced = price_step(weights_only(with_batch(deployment, batch)), deployment.machine, activations=False)
-    sums = {"compute": 0.0, "memory": 0.0}
-    for kernel in priced.kernels:
-        for resource, seconds in kernel.times_s.items():
-            kind = kind_of(resource)
-            sums[kind] = sums.get(kind, 0.0) + kernel.count * float(seconds)
-    return sums["compute"] / sums["memory"] if sums["memory"] else math.inf
+
+    def spent(kind: str) -> float:
+        times = ((kernel.count, kernel.times_s) for kernel in priced.kernels)
+        return sum(count * float(of[name]) for count, of in times for name in of if kind_of(name) == kind)
+
+    memory_s = spent("memory")
+    return spent("compute") / memory_s if memory_s else math.inf
 
 
 def with_batch(deployment: Deployment, batch: float) -> Deployment:
