@@ -32,8 +32,8 @@ class Priced:
     cost: Cost
     times_s: Mapping[str, Number]
     time_s: Number
-    launch_s: Number = 0.0
-    unpriced: tuple[str, ...] = ()
+    launch_s: Number
+    unpriced: tuple[str, ...]
 
     @property
     def bound(self) -> str:
