@@ -173,6 +173,7 @@ def test_nothing_to_do_is_a_point_of_nothing():
     assert found.share_of_attainable == 0
     point = Point("x", "bf16", 1.0, 1.0, 1.0, 3.0, 4.0, 0.1, "memory", "memory")
     assert (point.share_of_attainable, point.measured, point.launches) == (0.75, False, 1)
+    assert replace(point, attainable_flops_per_s=0.5).share_of_attainable == 6
 
 
 def placing(operators, machine=ACME, **more):
@@ -225,6 +226,9 @@ def test_a_ratio_of_one_is_reached_and_one_above_it_is_a_finding():
     assert none.startswith("MFU 500 % is above the dense bf16 roof of acme; suspect a sparse figure")
     (just,) = placing([COMPUTES], measured_s=2.5).measured.findings
     assert "ran in fp8 (100 % of that roof)" in just
+    faster = replace(ACME, ceilings=(*ALL, replace(FP8, id="fp4", dtype="fp4", value=1600.0)))
+    (nearest,) = placing([COMPUTES], faster, measured_s=5.0).measured.findings
+    assert "ran in fp8" in nearest
     one = replace(READS, count=1)
     assert placing([one], measured_s=2.0).measured.findings == ()
     (moved,) = placing([one], measured_s=1.0).measured.findings
