@@ -144,6 +144,20 @@ def test_every_model_that_ships_is_bound_to_its_price(name):
         assert bound.floor_overlapped_s(step) == pytest.approx(price.floor_overlapped_s, **CLOSE)
 
 
+@pytest.mark.parametrize("layout", [{"pp": 2}, {"pp": 2, "microbatches": 3}, {"pp": 4, "microbatches": 2}])
+def test_what_is_no_layer_stands_apart_in_a_pipeline_of_uneven_stages(layout):
+    """Of seven layers the fullest of two stages has four: it, and not half of all, lets the microbatches out."""
+    model = models.from_config({**SMALL, "model_type": "llama", "num_hidden_layers": 7, "intermediate_size": 8192},
+                               "seven", models.Choices(links=True))  # fmt: skip
+    precision = resolve(workload.precision(dtype("bf16")), MACHINE)[0]
+    step = workload.decode(6, 1000, **layout)
+    price = price_step(workload.operators(model, step, precision), MACHINE)
+    bound = bind(model, precision, MACHINE, step)
+    assert bound.floor_s(step) == pytest.approx(price.floor_s, **CLOSE)
+    assert bound.floor_overlapped_s(step) == pytest.approx(price.floor_overlapped_s, **CLOSE)
+    assert bound.launch_s(step) == pytest.approx(price.launch_s, **CLOSE)
+
+
 def test_work_without_a_path_is_refused_when_binding():
     without = Machine("bare", "Bare", tuple(c for c in MACHINE.ceilings if c.dtype != "bf16"))
     model = models.named("llama-2-7b")

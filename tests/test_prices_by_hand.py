@@ -253,6 +253,7 @@ def test_a_resource_that_another_covers_term_by_term_never_binds():
     assert contenders([{A: 1.0}, {A: 2.0}, {A: 1.5}]) == [{A: 2.0}]
     assert contenders([{A: 2.0}, {A: 2.0}]) == [{A: 2.0}]
     assert contenders([{A: 2.0}, {B: 1.0}, {A: 1.0, B: 1.0}]) == [{A: 2.0}, {A: 1.0, B: 1.0}]
+    assert contenders([{A: 2.0}, {B: 1.0}, {A: 1.0}]) == [{A: 2.0}, {B: 1.0}]  # one that covers it is enough
     assert contenders([]) == [{}]
     assert less({A: 3.0, B: 1.0}, {A: 3.0, (): 2.0}) == {B: 1.0, (): -2.0}
     assert summed([{A: 1.0}, {A: 2.0, B: 1.0}, {}]) == {A: 3.0, B: 1.0}
