@@ -42,7 +42,7 @@ def filled(first: T, other: T) -> T:
     changes: dict[str, Any] = {}
     for f in fields(first):
         mine, theirs = getattr(first, f.name), getattr(other, f.name)
-        if is_record(mine) and is_record(theirs):
+        if is_record(mine):
             changes[f.name] = filled(mine, theirs)
         elif theirs is not None and (mine is None or (mine in ((), {}) and f.default is not None)):
             changes[f.name] = theirs
