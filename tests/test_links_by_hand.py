@@ -326,7 +326,9 @@ def test_which_links_are_taken_and_what_of_them_is_left_out_is_said():
     assert said([Operator("up", 1, Cost(), ())], ACME, None) is None
     near = replace(ACME, ceilings=ACME.ceilings[:3])
     assert said([inside], near, None) == f"all on nvlink{known}"
-    assert said([over], near, 2).endswith("latency: not known, so left out")
+    silent = replace(ACME, ceilings=ACME.ceilings[:2])
+    for operators, machine in (([over], near), ([inside], silent), ([talking(Group(2, 2))], near)):
+        assert said(operators, machine, 2).endswith("latency: not known, so left out")
     assert list(doubts([inside], replace(ACME, ceilings=(*ACME.ceilings, far("all-reduce", 4))))) == []
     (doubt,) = doubts([inside], replace(ACME, ceilings=(*ACME.ceilings, far("all-reduce", 8))))
     assert doubt.startswith("all-reduce over 4 devices was not measured: it is worked out from 8")

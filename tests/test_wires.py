@@ -21,8 +21,9 @@ def test_a_bus_that_is_not_known_has_no_rate(gen, lanes):
 @pytest.mark.parametrize(
     ("chip", "count"),
     [("p100-sxm2-16gb", 4), ("v100-sxm2-16gb", 6), ("a100-sxm4-80gb", 12), ("h100-sxm5-80gb", 18),
-     ("b200-sxm-180gb", 18), ("rtx-3090-24gb", 4), ("mi300x-192gb", 7), ("l40s", None)],
+     ("b200-sxm-180gb", 18), ("rtx-3090-24gb", 4), ("mi300x-192gb", 7), ("l40s", None),
+     ("rubin-sxm-288gb", 18), ("mi100-32gb", 3), ("mi210-64gb", None), ("mi300a-128gb", None)],
 )  # fmt: skip
 def test_a_chip_has_the_links_that_its_maker_draws(chip, count):
     assert links(accelerator(chip)) == count
-    assert bridged(accelerator(chip)) is (chip == "rtx-3090-24gb")
+    assert bridged(accelerator(chip)) is (chip in ("rtx-3090-24gb", "mi210-64gb"))

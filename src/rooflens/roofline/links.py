@@ -116,7 +116,7 @@ def _way_s(way: Way, message_bytes: Number, machine: Machine, inside: Line | Non
         (machine.link, way.link_bytes, way.link_steps),
         (NETWORK, way.network_bytes, way.network_steps),
     ):
-        if each or steps:
+        if steps:
             own = inside if level == machine.link else None
             rate = own.bytes_per_s if own else machine.the_link(level).floor_value
             sent.append(message_bytes * each / rate)

@@ -27,7 +27,7 @@ def links(chip: Accelerator) -> int | None:
 
 
 def bridged(chip: Accelerator) -> bool:
-    """Whether its NVLinks need a bridge that may not be there."""
+    """Whether its links need a bridge that may not be there."""
     return "bridge" in (chip.scale_up.kind or "")
 
 
