@@ -202,11 +202,19 @@ def test_attention_is_a_kernel_of_a_step_or_of_a_prompt():
         ("attention:H=8,K=2,W=128,S=500", stored(), "fused-softmax", None),
         ("attention:T=2,H=8,K=2,W=128,S=500", stored(), "flash", "16/16"),
         ("attention:T=500,H=8,K=2,W=128,S=500", stored(kv="fp8"), "flash", "16/8"),
+        ("attention:T=500,H=8,K=2,W=128,S=500", stored(kv="int4"), "flash", None),
+        ("attention:T=500,H=8,K=2,W=128,S=500", stored(math="fp32"), "flash", None),
+        ("gemm:M=1,K=64,N=64", stored("fp32", math="fp32"), "flash", "32"),
+        ("gemm:M=1,K=64,N=64", stored("int8", math="int8"), "flash", "int8"),
+        ("gemm:M=1,K=64,N=64", stored("nvfp4", math="fp4"), "flash", "fp4"),
+        ("gemm:M=1,K=64,N=64", stored("int8", math="bf16"), "flash", "8-weights"),
+        ("gemm:M=1,K=64,N=64", stored("int4", math="bf16"), "flash", "4-weights"),
+        ("gemm:M=1,K=64,N=64", stored("q4_k", math="bf16"), "flash", None),
         ("attention:T=500,H=8,K=2,W=128,S=500", stored(kv="fp8", math="fp8"), "flash", "8/8"),
         ("elementwise:n=4096", stored(), "flash", None),
     ],
 )  # fmt: skip
-def test_formats_name_the_kernel_of_an_attention(text, precision, form, flavour):
+def test_formats_name_the_kernel(text, precision, form, flavour):
     assert flavour_of(alone(text, form), precision, Known(FOUND, SEEN)) == flavour
 
 
@@ -266,6 +274,34 @@ def test_floors_with_a_cache_leave_what_it_cannot_hold():
         assert floors_s(cost, SEEN, cache) == pytest.approx((1e-3, 1e-3 * left), rel=1e-12)
     assert floors_s(cost, SEEN) == floors_s(cost, SEEN, 0.0)
     assert floors_s(Cost({"bf16": 1e8}), SEEN, 1.0) == pytest.approx((1e-4, 1e-4), rel=1e-12)
+
+
+def test_an_estimate_is_no_quicker_than_its_floor_unless_its_data_may_be_in_the_cache():
+    """A cache that holds twice what moves: the resident floor, of nothing but arithmetic, is the least."""
+    text, sized = "gemm:M=1,K=16384,N=16384", 4 * 16384**2
+    quick = replace(PRODUCT, fixed_cycles=0.0, compute=9.0, memory=9.0, fill=0.0)
+    costs = {"seen 16 *": quick}
+    found = replace(FOUND, products=replace(FOUND.products, costs=costs, rows=rows(costs)))
+    slow = Ceiling("memory/main", "memory", 1e10, "spec", level="main")
+    machine = replace(SEEN, ceilings=tuple(slow if c.kind == "memory" else c for c in SEEN.ceilings))
+    apart, inside = (
+        predict_operator(text, alone(text), BF16, there, Known(found, there)).time_s
+        for there in (machine, replace(machine, cache_bytes=float(sized)))
+    )
+    assert (apart.estimate, apart.low) == (apart.floor, apart.floor)
+    assert inside.floor == apart.floor
+    assert inside.floor_resident < inside.estimate < inside.floor
+    assert inside.low >= inside.floor_resident
+
+
+def test_an_operator_says_what_its_figures_are_of():
+    product, talk = of("gemm:M=64,K=64,N=64").conventions, of("all-reduce:bytes=1e5,devices=2").conventions
+    assert set(product) == {
+        "precision", "peaks", "flops", "floor", "estimate", "where_time_goes", "not_counted",
+    }  # fmt: skip
+    assert set(talk) == {"peaks", "flops", "floor", "estimate", "message", "not_counted"}
+    assumed = replace(SEEN, assumed={"memory": "2TB/s"})
+    assert any("assumed" in name for name in of("gemm:M=64,K=64,N=64", assumed).conventions)
 
 
 def test_data_that_fits_the_last_cache_to_the_last_byte_may_be_found_there():
