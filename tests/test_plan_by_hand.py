@@ -64,6 +64,8 @@ def test_targets_are_met_to_the_last_digit():
     assert {layout.tp for layout in of(ttft_s=0.1).layouts} == {4, 8}
     assert {layout.tp for layout in of(tpot_s=0.011 / 2).layouts} == {2, 4, 8}
     assert next(layout for layout in of(tpot_s=0.011 / 2).layouts if layout.tp == 2).batch == 1
+    exact = next(layout for layout in of(tpot_s=0.010 + 0.001 * 20.0).layouts if layout.tp == 1)
+    assert (exact.batch, exact.replicas) == (20, 5)
     never = of(ttft_s=0.01)
     assert (never.layouts, [miss.why for miss in never.misses]) == ((), ["tp 8: TTFT 50 ms is over 10 ms"])
     slow = of(tpot_s=0.001)
@@ -97,6 +99,30 @@ def test_without_an_estimate_the_floor_decides_and_without_a_price_devices_do():
         assert (one.tpot_s == pytest.approx(floor, rel=1e-12)) == (one.tp == 1)
     both = plan([(free, Told()), (PRICED, Told())], Target(1.0, 0.0301, 100, 1000.0, 500.0), Reserve(), "toy").layouts
     assert [one.usd_per_hour is None for one in both] == [False] * 4 + [True] * 4
+
+
+def test_what_costs_least_comes_first_whatever_its_devices():
+    """At ten cents an hour all layouts of one machine go before those of another at two dollars."""
+    cheap = replace(PRICED, machine=replace(PRICED.machine, name="cheap", price_usd_per_hour=0.1))
+    found = plan([(PRICED, Told()), (cheap, Told())], Target(1.0, 0.0301, 100, 1000.0, 500.0), Reserve(), "toy").layouts
+    assert [one.machine for one in found] == ["cheap"] * 4 + [PRICED.machine.name] * 4
+    assert [one.devices for one in found] == [4, 4, 5, 8] * 2
+
+
+def test_a_deployment_that_says_nothing_of_its_devices_starts_from_one():
+    found = of(wanted=replace(PRICED, how={})).layouts
+    assert [(layout.tp, layout.ep, layout.devices) for layout in found] == [(4, 1, 4), (2, 1, 4), (1, 1, 5), (8, 1, 8)]
+
+
+def test_a_plan_says_what_its_times_are():
+    said = {
+        estimated: plan(
+            [(PRICED, one) for one in estimated], Target(1.0, 0.0301, 100, 1000.0, 500.0), Reserve(), "toy"
+        ).conventions["tpot"].split(",")[0]
+        for estimated in ((Told(),), (None,), (Told(), None))
+    }  # fmt: skip
+    end, floor = "the upper end of the 80 % interval", "the floor: nothing was calibrated"
+    assert list(said.values()) == [end, floor, f"{end}; behind > {floor}"]
 
 
 def test_drafts_that_are_kept_are_tokens_of_their_step():
