@@ -8,11 +8,13 @@ import pytest
 
 from rooflens.api import Question, machine
 from rooflens.api.deployed import Load, deployment
+from rooflens.models import rebuilt
 from rooflens.prediction.memory import Reserve
 from rooflens.prediction.planning import Target, plan
 from rooflens.prediction.predicting import Expected, predict, usd_per_million
 from rooflens.prediction.record import Times
 from rooflens.records import replace
+from rooflens.roofline.ceilings import Ceiling, Machine
 
 MADE = deployment(Question("llama-3.2-1b"), Load(prompt=1000, output=500), machine("h100-sxm5-80gb"))
 PRICED = replace(MADE, machine=replace(MADE.machine, price_usd_per_hour=2.0, power_w=500.0))
@@ -156,6 +158,98 @@ def test_a_prediction_counts_what_its_devices_give_and_take():
     assert (found.mbu, found.mfu, found.verdict, found.bubble, found.measured_tokens_per_s) == (None,) * 5
     said = predict(load, Reserve(), Told(), measured_tokens_per_s=rate)
     assert (said.mbu, said.mfu) == pytest.approx((found.mbu_of_datasheet, found.mfu_of_datasheet), rel=1e-9)
+
+
+HERE = Machine(
+    "here", "Here", link="nvlink", memory_bytes=80e9, power_w=500.0, price_usd_per_hour=2.0,
+    ceilings=(
+        Ceiling("bf16", "compute", 1e15, "spec", dtype="bf16", path="matrix"),
+        Ceiling("vector", "compute", 1e15, "spec", dtype="fp32", path="vector"),
+        Ceiling("read", "memory", 1e12, "spec", level="main"),
+        Ceiling("nvlink", "link", 1e11, "spec", level="nvlink"),
+        Ceiling("network", "link", 1e10, "spec", level="network"),
+        Ceiling("started", "launch", 1e-6, "measured", level="device"),
+    ),
+)  # fmt: skip
+
+
+def here(how=None, there=HERE, **load):
+    model = rebuilt(MADE.model, links=True)
+    return replace(MADE, model=model, machine=there, how=how or {}, **{"batch": 8.0, **load})
+
+
+def test_a_prediction_of_several_devices_shares_its_rate_and_adds_up_their_power():
+    found = predict(here({"tp": 2}), Reserve(), Told())
+    rate = 8 / 0.0045
+    assert (found.tokens_per_s, found.tokens_per_s_per_device) == pytest.approx((rate, rate / 2), rel=1e-12)
+    assert found.joules_per_token == pytest.approx(2 * 500 / rate, rel=1e-12)
+    assert found.usd_per_million_tokens == pytest.approx(2 * 2.0 / 3600 / rate * 1e6, rel=1e-12)
+    assert found.devices == 2
+    operators = here({"tp": 2}).operators("decode")
+    sent_s = sum(o.count * o.cost.link_bytes for o in operators) / 1e11
+    assert found.tpot_s.floor - found.tpot_s.floor_without_collectives == pytest.approx(sent_s, rel=1e-9)
+    alone = predict(here(), Reserve(), Told()).tpot_s
+    streamed = sum(o.count * o.cost.streamed_bytes for o in here().operators("decode"))
+    assert alone.floor == alone.floor_without_collectives == pytest.approx(streamed / 1e12, rel=1e-12)
+
+
+def test_a_prediction_names_the_roofs_that_it_rests_on():
+    def named(deployment):
+        return [(one.name, one.value, one.origin) for one in predict(deployment, Reserve(), None).constants]
+
+    own = [("read, B/s", 1e12, "spec"), ("bf16, FLOP/s", 1e15, "spec"), ("started, s", 1e-6, "measured")]
+    near, far = ("nvlink, B/s", 1e11, "spec"), ("network, B/s", 1e10, "spec")
+    assert named(here()) == own
+    assert named(here({"tp": 2})) == [*own, near]
+    assert named(here({"tp": 2, "gpus_per_node": 2, "pp": 2})) == [*own, near, far]
+    assert named(here({"tp": 2}, replace(HERE, link="network"))) == [*own, far]
+
+
+def test_a_prediction_says_the_step_it_is_of_and_leaves_away_what_is_one_or_nothing():
+    how = {"tp": 2, "ep": 1, "routing_skew": 0.0, "gpus_per_node": None, "mask": "causal"}
+    found = predict(here(how, prompt=1000.0, output=500.0), Reserve())
+    sizes = {"batch": 8.0, "prompt": 1000.0, "output": 500.0, "context": 1250.0, "tokens": 1.0}
+    assert found.step == {**sizes, "tp": 2, "mask": "causal"}
+
+
+def test_a_prediction_of_a_pipeline_says_how_long_a_stage_waits():
+    found = predict(here({"pp": 2, "microbatches": 4}), Reserve())
+    assert found.bubble == pytest.approx(1 / 5, rel=1e-12)  # (p - 1) / (m + p - 1)
+    assert predict(here(), Reserve()).bubble is None
+
+
+def test_a_prediction_says_what_fits_or_that_nobody_knows():
+    known, unknown = predict(here(), Reserve()), predict(here(there=replace(HERE, memory_bytes=None)), Reserve())
+    assert known.batch_memory_allows == known.memory.max_sequences > 8
+    assert (unknown.memory, unknown.batch_memory_allows) == (None, None)
+    assert any(note.startswith("the memory of here is not known") for note in unknown.notes)
+    assert not any("is not known, so whether it fits" in note for note in known.notes)
+    small = predict(here(batch=100.0, there=replace(HERE, memory_bytes=6e9)), Reserve(batched_tokens=1))
+    assert any(note == f"batch {small.batch_memory_allows} fits at this context" for note in small.notes)
+    assert not any(note.endswith("fits at this context") for note in known.notes)
+
+
+@pytest.mark.parametrize(
+    ("rates", "share"),
+    [({}, "MBU"), ({"bf16": 1e9}, "MFU"), ({"nvlink": 1e3}, "floor over measured")],
+)
+def test_a_measured_rate_is_judged_by_what_binds(rates, share):
+    """At half of the rate of the floor, half of the roof that binds is reached."""
+    ceilings = tuple(replace(c, value=rates.get(c.id, c.value)) for c in HERE.ceilings)
+    load = here({"tp": 2}, replace(HERE, ceilings=ceilings))
+    floor_s = load.floor("decode").floor_s
+    found = predict(load, Reserve(), measured_tokens_per_s=8 / (2 * floor_s))
+    assert found.verdict.sentences[0].startswith(f"{share} ")
+    assert found.verdict.most_from_software == pytest.approx(2.0, rel=1e-9)
+    assert found.measured_tokens_per_s == 8 / (2 * floor_s)
+    if share == "floor over measured":
+        assert found.verdict.sentences[0].startswith("floor over measured 50 %")
+
+
+def test_only_a_prediction_without_an_estimate_says_so():
+    said = [any(note.startswith("floors only") for note in predict(here(), Reserve(), one).notes)
+            for one in (None, Told())]  # fmt: skip
+    assert said == [True, False]
 
 
 def test_times_without_an_estimate_are_expected_at_their_floor():

@@ -172,7 +172,7 @@ def _step(deployment: Deployment) -> dict[str, float | str]:
         "batch": deployment.batch, "prompt": deployment.prompt, "output": deployment.output,
         "context": deployment.attended, "tokens": deployment.tokens,
     }  # fmt: skip
-    how = {name: value for name, value in deployment.how.items() if value not in (None, 1, 0, 0.0)}
+    how = {name: value for name, value in deployment.how.items() if value not in (None, 0, 1)}
     return {**{name: float(value) for name, value in sizes.items()}, **how}
 
 
