@@ -156,7 +156,7 @@ def test_floors_of_many_loads_leave_activations_on_chip_unless_they_are_asked_fo
 def kernel(times_s, *rows, count=1, **moved):
     """A kernel of these rows with its price."""
     cost = Cost(**moved)
-    made = Priced("one", count, cost, times_s, max(times_s.values(), default=0.0))
+    made = Priced("one", count, cost, times_s, max(times_s.values(), default=0.0), 0.0, ())
     return Operator("one", count, cost, rows), made
 
 
