@@ -84,6 +84,9 @@ def test_memory_holds_every_sequence_at_its_longest():
     one = next(layout for layout in held.layouts if layout.tp == 1)
     assert one.replicas == ceil(100 / 12) == 9
     assert (one.batch, one.limit) == (12, "memory")
+    none = of(wanted=replace(PRICED, machine=replace(PRICED.machine, memory_bytes=1e6)))
+    assert none.layouts == ()
+    assert none.misses[0].why.startswith("tp 8: does not fit: weights ")
 
 
 def test_users_come_before_memory_and_memory_before_tokens_as_what_limits():
@@ -94,7 +97,7 @@ def test_users_come_before_memory_and_memory_before_tokens_as_what_limits():
 def test_without_an_estimate_the_floor_decides_and_without_a_price_devices_do():
     free = replace(PRICED, machine=replace(PRICED.machine, price_usd_per_hour=None))
     found = of(wanted=free, estimator=None).layouts
-    assert [layout.devices for layout in found] == sorted(layout.devices for layout in found)
+    assert [layout.devices for layout in found] == [1, 2, 4, 8]
     assert {(one.usd_per_hour, one.usd_per_million_tokens, one.estimated) for one in found} == {(None, None, False)}
     for one in found:
         floor = replace(MADE, batch=float(one.batch)).floor("decode").floor_s

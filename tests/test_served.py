@@ -75,6 +75,7 @@ def test_folded_constants_say_what_the_kernels_say_one_by_one(question, batch, p
     one, many = engine(question), bound(question)
     assert many.tpot_s(batch, prompt, output) == pytest.approx(one.tpot_s(load), rel=1e-12)
     assert many.first_s(prompt) == pytest.approx(one.first_s(load), rel=1e-12)
+    assert many.tpot_s(batch, prompt) == many.tpot_s(batch, prompt, 0.0)  # no output, unless one is said
 
 
 @settings(max_examples=40)
