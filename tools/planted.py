@@ -26,11 +26,14 @@ from noting import forget
 FIRST, LIMIT_S = 25, 180
 TOLD, TASKS = "MUTANTS_TOLD", "tasks.json"
 PASSED = "passed"
+BROKEN = "some tests cannot be collected, so none is shown a fault: see pytest --collect-only"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
-    """In place of running all tests: those that each task names, with its fault."""
+    """In place of running all tests: those that each task names, with its fault; none where one is not collected."""
+    if session.testsfailed:
+        raise session.Interrupted(BROKEN)
     shown = Shown(session)
     with os.fdopen(int(os.environ[TOLD]), "w", buffering=1) as told:
         for task in json.loads(Path(TASKS).read_text(encoding="utf-8")):
