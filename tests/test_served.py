@@ -29,11 +29,11 @@ QUESTIONS = (  # model, chip, engine, devices, weights
     ("llama-3.2-1b", RTX, "llama.cpp", {}, "q4_k_m"),
     ("llama-3.2-1b", MI300X, "llama.cpp", {}, "bf16"),
     ("qwen3-30b-a3b", H100, "sglang", {"dp": 2, "ep": 2}, "fp8"),
-    ("deepseek-v3", B200, "trtllm", {"tp": 8}, "nvfp4"),
+    ("deepseek-v3", B200, "trtllm", {"tp": 8, "pp": 2, "microbatches": 2}, "nvfp4"),
     ("qwen3-next-80b-a3b", B200, "generic", {"tp": 2}, "fp8"),
     ("gpt-oss-20b", H100, "trtllm", {}, None),
     ("gemma-3-27b", MI300X, "vllm-rocm-2024", {"tp": 2}, "bf16"),
-    ("llama-3.2-1b", H100, "vllm", {"pp": 2, "microbatches": 4}, None),
+    ("llama-3.2-1b", H100, "vllm", {"pp": 4, "microbatches": 4}, None),
     ("qwen3-30b-a3b", H100, "sglang", {"pp": 5, "microbatches": 3, "tp": 2}, "fp8"),
 )
 ENGINES = sorted(served().engines)
