@@ -162,6 +162,18 @@ def test_a_sweep_goes_on_where_it_was_left_with_the_same_bytes(tmp_path: Path):
     assert digest(left) == before
 
 
+@pytest.mark.parametrize("name", ["\udcff", "é", "s3:", "file:x", "a b"])
+def test_a_folder_may_be_called_what_arrow_cannot_spell_or_takes_for_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    monkeypatch.chdir(tmp_path)
+    folder = swept(Path(), SMALL, name)
+    assert sweeping.query(folder, Wanted(top=1)).points[0]["batch"] >= 1
+    (folder / "points" / "000000.parquet").write_bytes(b"")
+    with pytest.raises(RooflensError, match="is no shard of a sweep, or is damaged; delete it and resume"):
+        sweeping.query(folder, Wanted())
+
+
 def test_what_a_worker_was_writing_when_it_was_killed_is_taken_away(tmp_path: Path):
     axes = sweeping.read_grid(written(tmp_path, SMALL))
     with begun(tmp_path / "points", identity_of(Work(axes, sweeping.ingredients(axes)), {})) as folder:

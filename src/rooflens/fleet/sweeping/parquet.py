@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +111,36 @@ def schema(columns: Mapping[str, Column]) -> Any:
 
 def account_of(file: Path | bytes) -> Account:
     """What a shard says of its points. Raises BadFile for what is no shard."""
-    pa, path = arrow(), file if isinstance(file, Path) else "a shard"
+    held = read(file).metadata.metadata or {}
+    if KEY.encode() not in held:
+        raise _damaged(file)
+    return decode(Account, json.loads(held[KEY.encode()]), _called(file))
+
+
+def read(file: Path | bytes) -> Any:
+    """A shard that Arrow reads piece by piece. Raises BadFile for what is no Parquet.
+
+    It is mapped here: of some names Arrow thinks that they are addresses, others it cannot spell.
+    """
+    pa = arrow()
     try:
-        held = pa.parquet.read_metadata(file if isinstance(file, Path) else pa.BufferReader(file)).metadata or {}
-        text = held[KEY.encode()]
-    except (OSError, KeyError, pa.ArrowException):
-        raise BadFile(str(path), ["is no shard of a sweep, or is damaged; delete it and resume the sweep"]) from None
-    return decode(Account, json.loads(text), str(path))
+        return pa.parquet.ParquetFile(pa.BufferReader(_mapped(file) if isinstance(file, Path) else file))
+    except (OSError, ValueError, pa.ArrowException):
+        raise _damaged(file) from None
+
+
+def _mapped(path: Path) -> Any:
+    """Raises ValueError for an empty file."""
+    with path.open("rb") as file:
+        return arrow().py_buffer(mmap(file.fileno(), 0, access=ACCESS_READ))
+
+
+def _damaged(file: Path | bytes) -> BadFile:
+    return BadFile(_called(file), ["is no shard of a sweep, or is damaged; delete it and resume the sweep"])
+
+
+def _called(file: Path | bytes) -> str:
+    return str(file) if isinstance(file, Path) else "a shard"
 
 
 def _split(column: Column) -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rooflens.arrays import library
-from rooflens.errors import BadFile, RooflensError
+from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.folder import opened
-from rooflens.fleet.sweeping.parquet import arrow
+from rooflens.fleet.sweeping.parquet import read
 from rooflens.records import record
 from rooflens.sweep.grid import NAMED
 from rooflens.sweep.question import MOST_IS_BEST, Found, Wanted
@@ -36,27 +36,27 @@ class Names:
 
 def found(folder: Path, wanted: Wanted) -> Found:
     """The points that answer the question. Raises RooflensError for a folder without a sweep, or a column not kept."""
-    home, pa = opened(folder), arrow()
+    home = opened(folder)
     parts = home.parts()
     if not parts:
         raise RooflensError(f"{folder}: no shard has landed yet; run the sweep first")
     names, matching = Names({}), 0
     kept: Columns = {}
     for number, part in enumerate(parts):
-        met = _matching(pa, part, wanted, names)
+        met = _matching(part, wanted, names)
         matching += len(met["row"])
         if len(met["row"]):
             met["part"] = met["row"] * 0 + number
             kept = _best(_joined(kept, _best(met, wanted)), wanted)
-    points = _rows(pa, parts, _shown(kept, wanted))
+    points = _rows(parts, _shown(kept, wanted))
     front = len(kept["row"]) if kept and wanted.pareto else None
     return Found(wanted, matching, points, len(parts), home.identity.shards, front)
 
 
-def _matching(pa: Any, part: Path, wanted: Wanted, names: Names) -> Columns:
+def _matching(part: Path, wanted: Wanted, names: Names) -> Columns:
     """The deciding columns of the rows of a shard that meet the question, and where they stand."""
     np = library()
-    file = _file(pa, part)
+    file = read(part)
     _kept(file, part, wanted)
     said = [name for name in dict.fromkeys((*wanted.where, *wanted.groups)) if name not in wanted.needed]
     held = {name: _values(name, file, names) for name in said}
@@ -137,7 +137,7 @@ def _shown(kept: Columns, wanted: Wanted) -> Columns:
     return _taken(kept, places)
 
 
-def _rows(pa: Any, parts: Sequence[Path], kept: Columns) -> tuple[Mapping[str, Any], ...]:
+def _rows(parts: Sequence[Path], kept: Columns) -> tuple[Mapping[str, Any], ...]:
     """The whole rows of the answers, in their order; each file is read once."""
     if not kept:
         return ()
@@ -145,17 +145,10 @@ def _rows(pa: Any, parts: Sequence[Path], kept: Columns) -> tuple[Mapping[str, A
     rows: dict[tuple[int, int], Mapping[str, Any]] = {}
     for number in dict.fromkeys(part for part, _ in asked):
         mine = [row for part, row in asked if part == number]
-        table = _file(pa, parts[number]).read().take(mine)
+        table = read(parts[number]).read().take(mine)
         said = ({k: v for k, v in row.items() if v is not None} for row in table.to_pylist())
         rows |= dict(zip([(number, row) for row in mine], said, strict=True))
     return tuple(rows[at] for at in asked)
-
-
-def _file(pa: Any, part: Path) -> Any:
-    try:
-        return pa.parquet.ParquetFile(part)
-    except (OSError, pa.ArrowException):
-        raise BadFile(str(part), ["is no shard of a sweep, or is damaged; delete it and resume the sweep"]) from None
 
 
 def _kept(file: Any, part: Path, wanted: Wanted) -> None:
