@@ -172,7 +172,7 @@ class Noted:
         """The tests that run its line, else its statement; of what is no part of a call, its file, and who names it."""
         by_line = self.data.contexts_by_lineno(str(fault.file))
         lines = [[fault.line], fault.statement] if fault.inside else [by_line]
-        said = next(filter(None, (_said(by_line, some) for some in lines)), set())
+        said: set[str] = next((found for some in lines if (found := _said(by_line, some) - {""})), set())
         collecting = {name.removesuffix(COLLECTED) for name in said if name.endswith(COLLECTED)}
         imported = bool(collecting) or "" in _said(by_line, fault.statement)
         if fault.inside:

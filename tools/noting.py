@@ -18,9 +18,7 @@ BUILDING = tuple(f"rooflens.{room}" for room in ("api", "models", "operators", "
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Report, Report]:
     """Says whose lines these are."""
     noting = coverage.Coverage.current()
     if noting and isinstance(collector, pytest.Module):

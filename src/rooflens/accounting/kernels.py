@@ -48,6 +48,7 @@ class Work(NamedTuple):
         return max(self.resources_s, key=lambda r: self.resources_s[r], default=None)
 
 
+# long: fills a record of some thirty fields, one a line
 def judged(kernel: Kernel, machine: Machine, whole_s: float, launch_s: float = 0.0) -> Judged:
     """This kernel under the roofs of `machine`.
 

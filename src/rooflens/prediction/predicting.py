@@ -59,6 +59,7 @@ class Estimator(Protocol):
         """The same without the host's launches ("host") or others' prompts ("prompts"); None where it has none."""
 
 
+# long: fills a record of some thirty fields, one a line
 def predict(
     deployment: Deployment,
     kept: Reserve,

@@ -1,5 +1,6 @@
 """Sentences of the doctor that reach the screen as data: English is what the rules say, found here by rule."""
 
+# long: a book in three languages
 from __future__ import annotations
 
 from rooflens.health.sentences import CONVENTIONS, COST, NEXT, NO_COST, WHAT

@@ -1,5 +1,6 @@
 """What the page says, in the browser and where it is started."""
 
+# long: a book in three languages
 from __future__ import annotations
 
 EN: dict[str, str] = {

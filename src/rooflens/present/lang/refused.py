@@ -1,5 +1,6 @@
 """Errors as the page says them. SAID: how the code says those that the page says otherwise, word for word."""
 
+# long: a book in three languages
 from __future__ import annotations
 
 SAID: dict[str, str] = {
