@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,16 @@ def run(folder: Path) -> dict[str, Any]:
         try:
             victim = wait_for(lambda: measuring(HUNG))
             stopped += [victim, *victim.parents()[:1]]  # the measurement and the Ray worker that watches over it
-            wait_for(lambda: measuring(KILLED))
             for process in reversed(stopped):
                 process.suspend()
+            wait_for(lambda: measuring(KILLED))
             os.kill(there.raylets[KILLED], signal.SIGKILL)
             out, err = driver.communicate(timeout=ENDS_S)
         finally:
             driver.kill()
             for process in stopped:
-                process.kill()
+                with suppress(psutil.NoSuchProcess):  # Ray ends a worker that it gave up
+                    process.kill()
         measured_s = time.monotonic()
     if not out.startswith("{"):
         sys.exit(f"fleet measure ended with exit code {driver.returncode}: {err}")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -320,7 +321,8 @@ def test_a_measurement_ends_with_whoever_started_it_and_gives_the_lock_back(tmp_
     with subprocess.Popen([sys.executable, "-c", script]) as parent:
         child = wait_for(lambda: holder(tmp_path, "orphan"))
         parent.kill()
-    psutil.wait_procs([psutil.Process(child)] if psutil.pid_exists(child) else [], timeout=60)
+    with suppress(psutil.NoSuchProcess):  # it may be gone already
+        psutil.wait_procs([psutil.Process(child)], timeout=60)
     with alone_now("orphan"):
         pass
 
@@ -332,7 +334,7 @@ def holder(folder, name):
 
 
 def alone_now(name):
-    from rooflens.measure.alone import alone
+    from rooflens.measure.lock import alone
 
     return alone(30, machine=name)
 

@@ -10,6 +10,7 @@ from rooflens import api
 from rooflens.api import Question
 from rooflens.api.deployed import Load, deployment
 from rooflens.api.serving import advise as api_advise
+from rooflens.catalogue.engines import engines
 from rooflens.errors import RooflensError
 from rooflens.levers.advice import PAYS, advise, reached
 from rooflens.levers.changes import Means, changes
@@ -215,3 +216,11 @@ def test_what_is_asked_about_is_said_to_have_no_room_itself():
     assert api_advise("llama-3.1-8b", H100).notes == ()
     left_open = api_advise("deepseek-v3.1-nvfp4", "b200-sxm-180gb", tp=8).notes
     assert any("counted in 16 bit unless --weights nvfp4 is given" in note for note in left_open)
+
+
+def test_every_option_that_an_engine_names_is_one_of_a_lever():
+    means = Means(most=229, machines=[api.machine("a100-sxm4-80gb")])
+    levers = {change.flag for now in (dense(), dense(what="mixtral-8x7b")) for change in changes(now, means)}
+    assert {name: set(engine.flags) - levers for name, engine in engines().items()} == {
+        name: set() for name in engines()
+    }

@@ -27,9 +27,9 @@ from rooflens.catalogue.kernels import (
 from rooflens.dtypes import dtype
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Cost, Precision
-from rooflens.prediction.alone import Known, bridged, flavour_of
 from rooflens.prediction.attending import Decode, Prefill
 from rooflens.prediction.fitted import chosen
+from rooflens.prediction.kernel_of import Known, bridged, flavour_of
 from rooflens.prediction.kernels import Chip
 from rooflens.prediction.operator import OperatorPrediction, floors_s, predict_operator
 from rooflens.prediction.products import FLAVOURS, Product, Tiling, from_datasheet

@@ -89,7 +89,7 @@ def test_where_nothing_can_be_kept_for_a_while_the_work_goes_on_without(
     room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ROOFLENS_LOCKS")
-    monkeypatch.setattr("rooflens.measure.alone.COMMON", ("/nowhere",))
+    monkeypatch.setattr("rooflens.measure.lock.COMMON", ("/nowhere",))
     assert ran(quick("measure")).code == 0
     assert re.search(r"^(no C compiler|the C kernel could not be built \(no usable)", cpu_c.load().why_not)
     assert hiding._places.__wrapped__().sub("", f"cannot read {room}/a.json") == "cannot read a.json"

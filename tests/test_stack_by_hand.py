@@ -15,7 +15,7 @@ from rooflens.models import Block, Model
 from rooflens.models.model import Choices
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row
-from rooflens.operators.standard import attention, linear, link, norm, vector
+from rooflens.operators.standard import activation, attention, linear, link, norm, rotary, vector
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.stack import Stack, expected_machine, is_small, stack
 from rooflens.records import replace
@@ -74,8 +74,8 @@ def test_an_interval_does_not_reach_below_the_floor():
 def test_what_rides_is_a_kernel_of_its_own_with_operands_of_its_own():
     """A norm is one kernel, a rotary embedding four, an activation two: input and output of each through memory."""
     moved_s = 2 * B * 2 * D / 5e11
-    rotary, activation = (vector(name, "B T D -> B T D", 3.0) for name in ("rotary", "activation"))
-    for row, kernels in ((norm("norm"), 1), (rotary, 4), (activation, 2)):
+    named = vector("rotary", "B T D -> B T D", 3.0)  # a name alone says nothing
+    for row, kernels in ((norm("norm"), 1), (named, 1), (rotary("B T D"), 4), (activation("B T D", 3.0), 2)):
         alone, beside = (OWN.expect(of(*rows), "decode") for rows in ((PRODUCT,), (PRODUCT, row)))
         weights_s = 2 * D / 1e12 if row.home == "weight" else 0.0
         more_s = 2 * (kernels * (2 * US + moved_s) + weights_s)
@@ -91,8 +91,8 @@ def test_a_kernel_whose_work_has_no_rate_costs_what_it_costs_beside_it():
 
 
 def test_a_stack_may_say_how_many_kernels_a_row_becomes():
-    rotary = of(PRODUCT, vector("rotary", "B T D -> B T D", 3.0))
-    four, one = (replace(OWN, small=small).expect(rotary, "decode").time_s for small in ({}, {"rotary": 1}))
+    turned = of(PRODUCT, rotary("B T D"))
+    four, one = (replace(OWN, small=small).expect(turned, "decode").time_s for small in ({}, {"rotary": 1}))
     assert four - one == pytest.approx(2 * 3 * (2 * US + 2 * B * 2 * D / 5e11), rel=1e-9)
 
 
@@ -107,7 +107,7 @@ def test_attention_reads_its_cache_at_its_share_and_writes_it_in_two_kernels():
 def test_a_host_starts_every_kernel_on_a_clock_of_its_own():
     """A product with a rotary embedding is five kernels, one alone, attention three: at 1 ms each in two layers."""
     eager = replace(OWN, host_s=1e-3)
-    rows = (PRODUCT, vector("rotary", "B T D -> B T D", 3.0), *attention(), PRODUCT)
+    rows = (PRODUCT, rotary("B T D"), *attention(), PRODUCT)
     graph, found = (one.expect(of(*rows), "decode") for one in (OWN, eager))
     assert found.time_s == pytest.approx(2 * (5 + 3 + 1) * 1e-3, rel=1e-12)
     assert found.parts_s["host"] == pytest.approx(found.time_s - graph.time_s, rel=1e-9)

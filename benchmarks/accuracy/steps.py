@@ -7,7 +7,7 @@ its like. That one was fitted on these rows; here it is also left at 1, and foun
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from rooflens import artefacts, models, workload
 from rooflens.catalogue.calibrations import stack as constants
 from rooflens.dtypes import dtype
 from rooflens.models import Model
+from rooflens.operators.rows import Function
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.stack import Stack, stack
 from rooflens.records import record, replace
@@ -25,7 +26,7 @@ from rooflens.roofline.math import resolve
 
 STEPS = Path(__file__).parents[2] / "experiments" / "h200_steps" / "steps.json"
 PROFILE = "h200-sxm-141gb"
-ROTARY = {"rotary": 14.0}  # its rotary embedding is fourteen kernels a layer
+ROTARY: Mapping[Function, float] = {"rotary": 14.0}  # its rotary embedding is fourteen kernels a layer
 TIMES = np.exp(np.linspace(0.0, np.log(4.0), 57))  # of the one constant, where it is found anew
 EAGER_S = 16e-6  # what a torch operator costs the host there, as the smallest models tell; see host_bound
 SIZES = {  # layers, width, query heads, KV heads, head width, feed-forward width, vocabulary: Llama's layers in all

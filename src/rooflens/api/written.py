@@ -35,7 +35,7 @@ def _arithmetic(question: Question, load: Load, there: Machine, asked: Alone) ->
 
 def _operator(question: Question, load: Load, there: Machine, asked: Alone) -> OperatorPrediction:
     from rooflens.catalogue.kernels import operators
-    from rooflens.prediction.alone import Known
+    from rooflens.prediction.kernel_of import Known
     from rooflens.prediction.operator import predict_operator
 
     formats = () if asked.collective else ("weights", "kv", "math", "attention", "flavour")

@@ -70,7 +70,7 @@ def turn(measuring: dict[str, Any]) -> Iterator[str]:
 
     Raises RooflensError when somebody else still measures after --wait-s, and for options that contradict each other.
     """
-    from rooflens.measure.alone import alone
+    from rooflens.measure.lock import alone
 
     if measuring["quick"] and measuring["full"]:
         raise RooflensError("--quick and --full contradict each other; give one of them")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rooflens.models.config import Config
 from rooflens.models.family import Family, Normal, Plan, norms
 from rooflens.operators.rows import Row
-from rooflens.operators.standard import GATED_FLOPS, ROTARY_FLOPS, attention, bias, linear, vector, wide_norm
+from rooflens.operators.standard import GATED_FLOPS, attention, bias, linear, rotary, vector, wide_norm
 from rooflens.records import record
 
 _NORMS: dict[str, Normal] = {"head": "rms", "layer head": "layer", "bare head": "bare rms"}
@@ -117,4 +117,4 @@ def _head_norms(plan: Plan, form: Form) -> Iterator[Row]:
 def _rotary(family: Family, form: Form) -> Iterator[Row]:
     heads = "H" if form.values == "earlier" else "H+K"
     if family.positions == "rotary":
-        yield vector("rotary", f"B T {heads} W -> B T {heads} W", ROTARY_FLOPS)
+        yield rotary(f"B T {heads} W")

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from rooflens.models.config import Config
 from rooflens.models.family import Experts, Plan
 from rooflens.operators.rows import Part, Row
-from rooflens.operators.standard import ACTIVATION_FLOPS, GATED_FLOPS, SOFTMAX_FLOPS, bias, linear, link, vector
+from rooflens.operators.standard import (
+    ACTIVATION_FLOPS,
+    GATED_FLOPS,
+    SOFTMAX_FLOPS,
+    activation,
+    bias,
+    linear,
+    link,
+    vector,
+)
 from rooflens.records import replace
 
 
@@ -43,7 +52,7 @@ def mlp(plan: Plan, width: str, part: Part, *, normed: bool = False, name: str =
             yield from plan.norm("ffn norm")
         if has_bias:
             yield bias(f"{name}{first} bias", size)
-    yield vector("activation", f"B T {width} -> B T {width}", _activation_flops(plan))
+    yield activation(f"B T {width}", _activation_flops(plan))
     yield from plan.family.ffn_extra
     yield linear(f"{name}down", f"B T {width}, {width} D -> B T D", part, stored="down")
     if has_bias:
@@ -80,7 +89,7 @@ def expert_rows(plan: Plan, experts: Experts) -> Iterator[Row]:
         yield linear(f"expert {name}", f"B T D, [X] D {size} -> B T A {size}", "expert", stored=stored)
         if experts.bias:
             yield _expert_bias(f"expert {name}", size)
-    yield vector("activation", "B T A Fe -> B T A Fe", _activation_flops(plan))
+    yield activation("B T A Fe", _activation_flops(plan))
     yield linear("expert down", "B T A Fe, [X] Fe D -> B T D", "expert", stored="down")
     if experts.bias:
         yield _expert_bias("expert down", "D")

@@ -14,7 +14,7 @@ from rooflens.models.config import Config
 from rooflens.models.family import Family, Plan
 from rooflens.models.model import Choices
 from rooflens.operators.rows import Home, Row
-from rooflens.operators.standard import ROTARY_FLOPS, bias, linear, norm, softmax, vector
+from rooflens.operators.standard import bias, linear, norm, rotary, softmax, vector
 
 EXPAND = "kv_b: H Wn+Wv, R"  # keys and values of all heads, made from the latent
 
@@ -60,7 +60,7 @@ def _latents(plan: Plan) -> Iterator[Row]:
     if low_rank:
         yield norm("q norm", "Rq")
         yield linear("q_b", "B T Rq, Rq H Wn+Wr -> B T H Wn+Wr", "project", stored="q_b")
-    yield vector("rotary", "B T H+1 Wr -> B T H+1 Wr", ROTARY_FLOPS)
+    yield rotary("B T H+1 Wr")
 
 
 def _absorbed(choices: Choices) -> tuple[Row, ...]:

@@ -15,7 +15,7 @@ from rooflens.models.family import Family, Plan
 from rooflens.models.layers import BOTH
 from rooflens.models.model import Block, Choices
 from rooflens.operators.rows import Row
-from rooflens.operators.standard import GATED_FLOPS, ROTARY_FLOPS, attention, linear, norm, vector
+from rooflens.operators.standard import GATED_FLOPS, activation, attention, linear, norm, rotary
 from rooflens.records import replace
 
 Letters = dict[str, float]
@@ -58,12 +58,12 @@ def _shared(plan: Plan) -> Iterator[Row]:
     yield norm("attention norm", "2 D")
     yield Row("attention norm", "B T D, D -> B T D", "weight", "norm", "w", 0.0, rides=True)  # its other half
     if plan.config.flag("use_mem_rope"):
-        yield vector("rotary", "B T H+K W -> B T H+K W", ROTARY_FLOPS)
+        yield rotary("B T H+K W")
     yield from attention(plan.choices.attention)
     yield linear("out", "B T H W, H W D -> B T D", "project", stored="o")
     yield linear("gate_up", "B T D, D 2 F -> B T 2 F", stored="gate_up")
     yield norm("ffn norm")
-    yield vector("activation", "B T F -> B T F", GATED_FLOPS)
+    yield activation("B T F", GATED_FLOPS)
     yield linear("down", "B T F, F D -> B T D", stored="down")
     yield from plan.after("down")
 

@@ -25,6 +25,7 @@ Part = Literal[
     "linear", "project", "expert", "shared", "attend", "router", "head", "embed", "norm", "conv", "ssm", "elementwise",
     "link",
 ]  # fmt: skip
+Function = Literal["rotary", "activation"]
 Collective = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send"]
 Apart = tuple[tuple[Dtype | None, float], ...]
 """Formats other than its part's that a matrix has in a share of the layers; None is the activations' own."""
@@ -74,6 +75,7 @@ class Row:
         files often leave wide, `linear` any other.
     flops_per_point: 2 is a contraction on the matrix unit; 0 a look-up; 1 to 8 work on the vector unit.
     rides: runs inside the kernel of the row before.
+    function: what its vector work computes, where a stack that does not fuse it may take several kernels.
     collective: what is done with the message, see operators.collectives.
     stored: the matrices that a file keeps the second operand in: `"down"`, one of that name, its columns what is
         contracted; or `"q: H W, D; k: K W, D"`, several, or of other sizes (`+` adds outputs). A row may be a part of a
@@ -87,6 +89,7 @@ class Row:
     touches: str = "xwy"
     flops_per_point: float = 2.0
     rides: bool = False
+    function: Function | None = None
     collective: Collective | None = None
     stored: str = ""
     apart: tuple[Apart, ...] = ()

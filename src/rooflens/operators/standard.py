@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rooflens.arrays import Number
-from rooflens.operators.rows import Collective, Home, Part, Row
+from rooflens.operators.rows import Collective, Function, Home, Part, Row
 
 AttentionForm = Literal["flash", "unfused", "fused-softmax"]
 
@@ -43,9 +43,19 @@ def wide_norm(name: str, width: str) -> Row:
     return Row(name, f"B T {width}, {width} -> B T {width}", "weight", "norm", "w", RMS_NORM_FLOPS, rides=True)
 
 
-def vector(name: str, spec: str, flops_per_point: float) -> Row:
+def vector(name: str, spec: str, flops_per_point: float, function: Function | None = None) -> Row:
     """Element-wise work that stays on chip, riding with the row before."""
-    return Row(name, spec, "none", "elementwise", "", flops_per_point, rides=True)
+    return Row(name, spec, "none", "elementwise", "", flops_per_point, rides=True, function=function)
+
+
+def rotary(heads: str) -> Row:
+    """The rotary embedding of these heads: "B T H+K W"."""
+    return vector("rotary", f"{heads} -> {heads}", ROTARY_FLOPS, "rotary")
+
+
+def activation(width: str, flops_per_point: float) -> Row:
+    """What stands between the products of a feed-forward network of this width: "B T F"."""
+    return vector("activation", f"{width} -> {width}", flops_per_point, "activation")
 
 
 def link(name: str, collective: Collective, message: str = "B T D") -> Row:

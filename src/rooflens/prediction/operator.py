@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rooflens.arrays import Number, larger, maximum
 from rooflens.operators.alone import Alone
 from rooflens.operators.cost import Cost, Precision
-from rooflens.prediction.alone import Kernel, Known, kernel_of
+from rooflens.prediction.kernel_of import Kernel, Known, kernel_of
 from rooflens.prediction.record import Constant
 from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine

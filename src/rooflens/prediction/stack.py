@@ -15,7 +15,7 @@ from rooflens.catalogue.calibrations import StackConstants
 from rooflens.catalogue.calibrations import stack as constants
 from rooflens.errors import NoPath, RooflensError
 from rooflens.operators.cost import Precision
-from rooflens.operators.rows import Row
+from rooflens.operators.rows import Function, Row
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.predicting import Expected
 from rooflens.prediction.record import Constant
@@ -28,7 +28,7 @@ from rooflens.roofline.profile import AttentionPoint, GemmPoint, Profile
 from rooflens.samples import median
 from rooflens.workload import Operator, Phase
 
-SMALL: Mapping[str, float] = {"rotary": 4, "activation": 2}  # kernels that such a row becomes; any other is one
+SMALL: Mapping[Function, float] = {"rotary": 4, "activation": 2}  # kernels of a row; any other is one
 CACHE_WRITES = 2.0  # beside attention, a layer writes its keys and its values
 FEW_ROWS = 16  # a product with at most so many rows streams its weights
 SHORT = 1024  # positions up to which attention is mostly its fixed cost
@@ -40,7 +40,7 @@ class Stack:
 
     product_s, attention_s, small_s: seconds that a kernel of this kind costs apart from its work. attention_share: of
     the read rate, what decode attention reaches over a long cache. host_s: what a launch costs the host, 0 under a
-    graph. small: kernels a row becomes, by name, where a stack differs from SMALL.
+    graph. small: kernels a row becomes, by its function, where a stack differs from SMALL.
     """
 
     machine: Machine
@@ -50,7 +50,7 @@ class Stack:
     attention_share: float
     host_s: float = 0.0
     origin: str = "measured here"
-    small: Mapping[str, float] = field(default_factory=dict)
+    small: Mapping[Function, float] = field(default_factory=dict)
     found: StackConstants | None = None
 
     @property
@@ -122,8 +122,9 @@ class Stack:
 
     def _small_kernels(self, row: Row) -> float:
         """Kernels that a row which rides becomes."""
-        named = {**SMALL, **self.small}
-        return float(named.get(row.name, 1.0)) if is_small(row) else 0.0
+        if not is_small(row):
+            return 0.0
+        return 1.0 if row.function is None else {**SMALL, **self.small}.get(row.function, 1.0)
 
 
 def is_small(row: Row) -> bool:

@@ -13,15 +13,15 @@ import pytest
 
 from rooflens.errors import RooflensError
 from rooflens.lab.asked import asked
-from rooflens.measure import alone as locks
-from rooflens.measure.alone import Holder, alone
+from rooflens.measure import lock as locks
+from rooflens.measure.lock import Holder, alone
 from rooflens.measure.node import Heard
 from rooflens.readers.nodes.topo import PEERS_ALONE
 from rooflens.roofline.merged import merged
 
 HOLD = """
 import sys, time
-from rooflens.measure.alone import alone
+from rooflens.measure.lock import alone
 with alone(0, machine=sys.argv[1] if len(sys.argv) > 1 else ""):
     print("held", flush=True)
     time.sleep(600)
