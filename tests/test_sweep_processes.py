@@ -10,14 +10,17 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from rooflens.api import sweeping
 from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.on_ray import ALL_IN_USE
 from rooflens.sweep.question import Wanted
+from tests.fleet_cluster import wait_for
 from tests.surroundings import NO_PYC
 from tests.sweep_grids import LARGER, SMALL, digest, swept, written
 
@@ -76,12 +79,10 @@ def test_ctrl_c_keeps_what_landed_and_says_how_to_go_on(tmp_path: Path, workers:
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path):
-    psutil = pytest.importorskip("psutil")
     grid, out, whole = written(tmp_path, LARGER), tmp_path / "points2", swept(tmp_path, LARGER)
     first = started(grid, out, "--workers", "2")
     landed(out, 2)
-    children = [one for one in psutil.Process(first.pid).children() if "spawn_main" in " ".join(one.cmdline())]
-    children[0].kill()
+    below(first.pid, "spawn_main")[0].kill()
     assert first.wait(300) == 0, first.stderr.read()
     first.communicate()
     assert digest(out) == digest(whole)
@@ -142,26 +143,36 @@ def test_a_node_that_dies_loses_nothing(tmp_path: Path, ray):
     assert digest(tmp_path / "rayed") == digest(whole)
 
 
-def pricers(psutil) -> list:
-    """Processes that price for the Ray of this one."""
-    found = psutil.Process().children(recursive=True)
-    return [one for one in found if one.is_running() and "ray::Pricer" in " ".join(one.cmdline())]
+def ended(process: psutil.Process) -> bool:
+    """Whether it runs no more, though whoever started it may not have asked for its end yet."""
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    return True
+
+
+def below(process: int, said: str) -> list[psutil.Process]:
+    """The processes under this one whose command line says so."""
+    found = []
+    for one in psutil.Process(process).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it ended while it was looked at
+            if said in " ".join(one.cmdline()):
+                found.append(one)
+    return found
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_hangs_is_ended_and_its_shard_priced_by_another(tmp_path: Path, ray):
-    psutil = pytest.importorskip("psutil")
     whole, stopped, said = swept(tmp_path, LARGER), [], []
 
     def told(done: int, points: int, seconds: float) -> None:
         if 0 < done < points and not stopped:
-            stopped.append(pricers(psutil)[0])
+            stopped.append(below(os.getpid(), "ray::Pricer")[0])
             stopped[0].suspend()
 
     how = {"workers": 2, "ray": "local", "shard_limit_s": 10, "told": told, "noted": said.append}
     sweeping.sweep(written(tmp_path, LARGER), tmp_path / "rayed", **how)
     assert stopped
-    assert not stopped[0].is_running()
+    wait_for(lambda: ended(stopped[0]), 60)
     again = r"a worker gave nothing within 10 s: shard \d+ is tried again, elsewhere where possible \(2 of 4\)"
     assert [one for one in said if re.fullmatch(again, one)]
     assert digest(tmp_path / "rayed") == digest(whole)
