@@ -164,6 +164,9 @@ def test_more_than_the_roof_is_a_finding_with_a_suspect():
     )
     large = under(Kernel("copy", time_s=1e-4, bytes=4e8, flops={}))
     assert "suspect data that stayed in a cache" in large.findings[0]
+    assert under(Kernel("copy", time_s=0.9996e-4, bytes=1e8, flops={})).findings == ()  # 1.0004: it is shown as 100 %
+    (shown,) = under(Kernel("copy", time_s=0.999e-4, bytes=1e8, flops={})).findings
+    assert shown.startswith("100.1 % of memory/main")
     fast = under(Kernel("gemm", time_s=1e-6, flops={"bf16": 1e9}))
     assert "suspect a faster clock or math than the roof's" in fast.findings[0]
 

@@ -62,7 +62,8 @@ def test_what_beats_its_floor_is_a_finding_about_what_was_measured():
     found = six("params=8e9,weight_bytes=4.6e9", rate=7283)
     assert found.verdict.remedy == "what was measured"
     assert "10 times faster than the memory floor" in found.verdict.sentences[0]  # 7283 / 728.3
-    assert verdict(1.0, 0.999, "memory", 1.001).remedy == "batch, precision or hardware"  # rounding
+    assert verdict(1.0, 0.9996, "memory", 1.0004).remedy == "batch, precision or hardware"  # rounding
+    assert "1.001 times faster" in verdict(1.0, 0.999, "memory", 1.001).sentences[0]
 
 
 def test_a_link_bound_step_is_judged_by_its_own_floor():

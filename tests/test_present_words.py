@@ -20,11 +20,10 @@ from rooflens.present.words import (
     LANGUAGES,
     bare_intensity,
     book,
-    excess,
-    is_finding,
     say,
     share,
 )
+from rooflens.roofline.points import is_finding
 
 ASKED = re.compile(r"""(?:say|known)\(\s*["']([a-z_]+\.[^"'{}]+)["']""")  # a key written out
 DECODE = point(A100, "decode", "fp16", 1.0)
@@ -68,9 +67,10 @@ def test_the_first_word_of_a_key_names_its_book():
 
 
 def test_what_a_percentage_still_shows_as_100_is_no_finding():
-    at, over = (dataclasses.replace(DECODE, flops_per_s=rate, measured=True) for rate in (2.0009e12, 2.6e12))
-    assert (excess(at), is_finding(at)) == (pytest.approx(1.00045), False)  # 2.0009 of the 2 TFLOP/s that memory allows
-    assert (excess(over), is_finding(over)) == (pytest.approx(1.3), True)  # 2.6 / 2
+    at, over = (dataclasses.replace(DECODE, flops_per_s=rate, measured=True).excess for rate in (2.0009e12, 2.6e12))
+    assert (at, is_finding(at)) == (pytest.approx(1.00045), False)  # 2.0009 of the 2 TFLOP/s that memory allows
+    assert (over, is_finding(over)) == (pytest.approx(1.3), True)  # 2.6 / 2
+    assert (share(1.0004), share(1.0006)) == ("100 %", "100.1 %")
 
 
 def test_a_share_never_hides_that_it_is_over():

@@ -220,6 +220,9 @@ def test_an_operator_alone_is_set_against_all_it_moves_and_a_step_against_what_i
 def test_a_ratio_of_one_is_reached_and_one_above_it_is_a_finding():
     exact = placing([COMPUTES], measured_s=10.0).measured
     assert (exact.mfu, exact.achieved_flops_per_s, exact.regime, exact.findings) == (1, 100, "compute", ())
+    assert placing([COMPUTES], measured_s=9.996).measured.findings == ()  # 1.0004: it is shown as 100 %
+    (shown,) = placing([COMPUTES], measured_s=9.99).measured.findings
+    assert shown.startswith("MFU 100.1 % is above")
     (above,) = placing([COMPUTES], measured_s=5.0).measured.findings
     assert above.startswith("MFU 200 % is above the dense bf16 roof of acme; suspect that it ran in fp8 (50 % of")
     (none,) = placing([COMPUTES], measured_s=2.0).measured.findings  # 500 FLOP/s: no roof here is so high

@@ -160,6 +160,7 @@ def test_binary_and_per_cent():
     assert show_binary(math.inf) == "infinite B"
     assert percent(0.00339) == "0.339 %"
     assert percent(1.25) == "125 %"  # above 100 % is a finding, never clipped
+    assert (percent(1.0), percent(1.0025), percent(1.1)) == ("100 %", "100.2 %", "110 %")  # nor hidden
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, math.inf, 2.0**54, 10**400, -(10**400)])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from rooflens.records import record
+from rooflens.roofline.points import is_finding
 from rooflens.units import percent
 
 NO_KERNEL_GIVES_TWICE = 0.6  # at this MBU and above, the roof is too near for kernels to double a decode rate
-BEATEN = 0.995  # measured over floor under this is no rounding
 ONLY = {
     "memory": "a larger batch, fewer bits, or faster hardware",
     "compute": "fewer bits or faster hardware",
@@ -32,11 +32,11 @@ def verdict(floor_s: float, measured_s: float, bound: str, share: float, name: s
 
     share: MBU of a memory-bound step, MFU of a compute-bound one, floor over measured of a link-bound one. At 0.6 and
     above no kernel work gives twice the rate: the whole distance to the roof is measured / floor. A step that beats its
-    floor by more than rounding is a finding about what was measured, not about software.
+    floor is a finding about what was measured, not about software.
     """
     times = measured_s / floor_s
-    if times < BEATEN:
-        beaten = f"{name} {percent(share)}: {1 / times:.3g} times faster than the {bound} floor, which nothing beats"
+    if is_finding(1 / times):
+        beaten = f"{name} {percent(share)}: {1 / times:.4g} times faster than the {bound} floor, which nothing beats"
         suspect = (
             "suspect another batch, context, format or machine than was said, or tokens of all users taken for one"
         )

@@ -99,8 +99,11 @@ def show_binary(value: float, digits: int = 4) -> str:
 
 
 def percent(ratio: float, digits: int = 3) -> str:
-    """A ratio as per cent with `digits` significant digits: `percent(0.00339)` is "0.339 %"."""
-    return f"{_plain(100 * ratio, digits)} %"
+    """A ratio as per cent with `digits` significant digits: `percent(0.00339)` is "0.339 %".
+
+    Just above 100 % it has four, so that it never hides that it is over: `percent(1.0025)` is "100.2 %".
+    """
+    return f"{_plain(100 * ratio, max(digits, 4) if 1 < ratio < 1.1 else digits)} %"
 
 
 def _times(number: str, factor: float) -> float:

@@ -1,4 +1,4 @@
-"""A ratio above 1 cannot be: which mistake it looks like, said and never clipped."""
+"""A ratio above its roof cannot be: which mistake it looks like, said and never clipped."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rooflens.accounting.bench_tools import LLAMA, NCCL, STREAM
 from rooflens.errors import NoPath
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.observed import BenchPoint
+from rooflens.roofline.points import is_finding
 from rooflens.units import percent, show
 
 APART = 0.02  # of a peak: the file takes another one
@@ -17,8 +18,8 @@ _IN_SWITCH = ("all_reduce", "reduce_scatter", "all_gather", "reduce", "broadcast
 
 
 def findings(point: BenchPoint, demand: Demand, roof: Ceiling, ratio: float, machine: Machine) -> Iterator[str]:
-    """What to suspect of a ratio above 1, the likeliest mistake first."""
-    if ratio <= 1:
+    """What to suspect of a ratio above its roof, the likeliest mistake first."""
+    if not is_finding(ratio):
         return
     above = f"{percent(ratio)} of {roof.id} of {machine.name}"
     if roof.kind == "compute":

@@ -15,7 +15,7 @@ SCHEMA = "rooflens/bench/1"
 Ratio = Literal["mbu", "mfu", "share_of_link"]
 RATIOS: tuple[Ratio, ...] = ("mbu", "mfu", "share_of_link")
 CONVENTIONS: Mapping[str, str] = {
-    "ratio": "demand_per_s over ceiling_value; above 1 it is a finding, never clipped",
+    "ratio": "demand_per_s over ceiling_value; above 1 by more than rounding (0.05 %) it is a finding",
     "mbu": "bytes that the work had to move a second, of the bandwidth of main memory",
     "mfu": "FLOPs that the work had to do a second, of the dense peak of its math",
     "share_of_link": "bytes a second on the link, of its rate in one direction unless said otherwise",

@@ -12,6 +12,7 @@ from rooflens.errors import NoPath, RooflensError
 from rooflens.records import replace
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.observed import BenchPoint, Observed
+from rooflens.roofline.points import is_finding
 from rooflens.units import show
 
 NO_MACHINE = "no machine is named: --on MACHINE sets it against its ceiling"
@@ -96,7 +97,7 @@ def _of_run(point: BenchPoint, run: bench_runs.Run, model: Modelled | None) -> A
     except RooflensError as why:
         floor_s, demand = None, str(why)
     doubts = [bench_runs.beyond(run) if point.name == run.step_point else None]
-    if floor_s is not None and point.value < floor_s:
+    if floor_s is not None and (point.value <= 0 or is_finding(floor_s / point.value)):
         doubts.append(
             f"{show(point.value, 's')} beats the floor of a prefill, {show(floor_s, 's')}: suspect prompts that were "
             "found in a cache, fewer bits than were counted, another model or another machine"
@@ -133,7 +134,7 @@ def _under(
     if not ceiling:
         return replace(found, missing=f"{machine.name} has no {roof.dtype or roof.level} path: its rate is 0")
     ratio = demand.per_s / ceiling
-    small = [cached(point, machine), *beside(point, demand, roof, machine)] if ratio <= 1 else []
+    small = [cached(point, machine), *beside(point, demand, roof, machine)] if not is_finding(ratio) else []
     return replace(
         found,
         ratio=ratio,

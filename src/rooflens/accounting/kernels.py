@@ -17,6 +17,7 @@ from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.machines import at_clocks
 from rooflens.roofline.observed import Kernel
 from rooflens.roofline.place import BELOW_ROOF_SHARE, regime
+from rooflens.roofline.points import is_finding
 from rooflens.roofline.price import kind_of, times
 from rooflens.units import percent, show
 
@@ -262,8 +263,8 @@ def known(kernel: Kernel) -> bool:
 
 
 def _findings(kernel: Kernel, share: float | None, roof: str | None, machine: Machine) -> Iterator[str]:
-    """Ratios above 1, said with what to suspect and never clipped."""
-    if share is None or share <= 1.0 or roof is None:
+    """What to suspect of a share above its roof."""
+    if share is None or not is_finding(share) or roof is None:
         return
     each = (kernel.bytes or 0.0) / max(kernel.calls, 1)
     above = f"{percent(share)} of {roof} of {machine.name}"

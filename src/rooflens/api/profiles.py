@@ -19,6 +19,7 @@ from rooflens.records import fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
 from rooflens.roofline.observed import Observed
+from rooflens.roofline.points import is_finding
 from rooflens.roofline.price import price_step
 from rooflens.units import show
 
@@ -168,7 +169,7 @@ def _doubted(steps: Sequence[Layered], model: str, batch: float) -> Iterator[str
         elif one.phase == "prefill" and one.tokens is not None:
             prompt = f"{one.tokens / batch:g} tokens a sequence at batch {batch:g}"
             yield f"a step of {one.tokens:g} tokens is taken as the prefill of {prompt}"
-        if one.share_of_floor is not None and one.share_of_floor > 1 and one.floor_s is not None:
+        if one.share_of_floor is not None and is_finding(one.share_of_floor) and one.floor_s is not None:
             yield (
                 f"a layer took {show(one.layer_s, 's')}, under its floor of {show(one.floor_s, 's')}: suspect another "
                 f"model than {model}, other formats, a smaller batch or context, or devices that share it (--tp)"

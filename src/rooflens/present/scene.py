@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from rooflens.errors import RooflensError
 from rooflens.present.retold import retold
 from rooflens.present.roofs import Roof, Slope, is_ladder, links, main_slopes, rates_of, roofs, slopes
-from rooflens.present.words import excess, is_finding, say, share
+from rooflens.present.words import say, share
 from rooflens.records import record
 from rooflens.roofline.ceilings import Ceiling, Machine
-from rooflens.roofline.points import Point
+from rooflens.roofline.points import Point, is_finding
 from rooflens.units import show
 
 MOST_MACHINES = 5
@@ -145,11 +145,11 @@ def _drawable(point: Point) -> bool:
 
 def _spot(point: Point, machine: int, owner: Machine, lang: str) -> Spot:
     label = f"{_clean(point.name)}, {share(point.share_of_peak)}"
-    finding = is_finding(point)
-    if finding and point.share_of_peak >= excess(point):
+    finding = is_finding(point.excess)
+    if finding and point.share_of_peak >= point.excess:
         label = say("plot.above_roof", lang, label=label)
     elif finding:
-        label = say("plot.above_attainable", lang, label=label, ratio=share(excess(point)))
+        label = say("plot.above_attainable", lang, label=label, ratio=share(point.excess))
     launch_s = _launch_s(owner) * point.launches
     cap = point.flops / launch_s if launch_s > 0 else math.inf
     shown = 0 < cap < (point.attainable_flops_per_s or math.inf)

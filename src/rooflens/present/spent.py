@@ -24,7 +24,7 @@ from rooflens.present.symbols import plain
 from rooflens.present.words import known, say, share
 from rooflens.records import record, replace
 from rooflens.roofline.ceilings import Machine
-from rooflens.roofline.points import FINDING_RATIO, Point
+from rooflens.roofline.points import Point, is_finding
 from rooflens.units import show
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _place(dot: Dot) -> tuple[float, float]:
 def _spot(dot: Dot, rank: int, lang: str) -> Spot:
     intensity, rate = _place(dot)
     floor_s, flops = dot.floor_s or math.nan, dot.flops or math.nan
-    above = dot.share_of_roof > FINDING_RATIO
+    above = is_finding(dot.share_of_roof)
     values = {"name": short(dot), "time": share(dot.share_of_time), "roof": share(dot.share_of_roof)}
     point = Point(
         dot.name, dot.dtype, flops, dot.bytes or math.nan, dot.time_s, rate, flops / floor_s, math.nan,

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Literal
 
 from rooflens.errors import Unknown
-from rooflens.roofline.points import FINDING_RATIO, Point
 from rooflens.units import percent
 
 Lang = Literal["en", "es", "vi"]
@@ -69,10 +68,10 @@ def _book_of(key: str, lang: str) -> dict[str, str]:
 
 
 def share(ratio: float) -> str:
-    """A share of a peak: two digits when small, three near the roof, never hiding that it is over ("100.3 %")."""
+    """A share of a peak: two digits when small, three near the roof."""
     if 0.01 <= ratio < 0.0995:
         return f"{100 * ratio:.1f} %"
-    return percent(ratio, 2 if ratio < 0.1 else 4 if 1 < ratio < 1.1 else 3)
+    return percent(ratio, 2 if ratio < 0.1 else 3)
 
 
 def bare_intensity(flops_per_byte: float) -> str:
@@ -80,13 +79,3 @@ def bare_intensity(flops_per_byte: float) -> str:
     if flops_per_byte < 1:
         return f"{flops_per_byte:.2g}"
     return f"{flops_per_byte:.1f}" if flops_per_byte < 99.95 else f"{flops_per_byte:,.0f}"
-
-
-def excess(point: Point) -> float:
-    """How far a point is above what binds it: achieved over attainable, or its share of peak when that is larger."""
-    return max(point.share_of_attainable, point.share_of_peak)
-
-
-def is_finding(point: Point) -> bool:
-    """A ratio above 100 %: a wrong peak, a cached buffer, sparse beside dense; never clipped, always said."""
-    return excess(point) > FINDING_RATIO

@@ -9,7 +9,7 @@ from rooflens.records import html, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.links import latency_s
 from rooflens.roofline.place import mbu, mfu, placed, regime, ridge, work_of
-from rooflens.roofline.points import Point
+from rooflens.roofline.points import Point, is_finding
 from rooflens.roofline.price import Priced, StepPrice, price_step
 from rooflens.units import percent
 from rooflens.workload import Operator
@@ -213,12 +213,12 @@ def _measured(basis: StepPrice, machine: Machine, measured_s: float) -> Measured
 
 
 def _findings(of_peak: float, of_bandwidth: float, math: str, machine: Machine) -> Iterator[str]:
-    """Ratios above 1 are findings: said, never clipped."""
-    if of_peak > 1:
+    """What to suspect of a share above its roof."""
+    if is_finding(of_peak):
         said = f"MFU {percent(of_peak)} is above the {machine.peak_basis} {math} roof of {machine.name}"
         ran_in = _faster(of_peak, math, machine)
         yield f"{said}; suspect {ran_in}a sparse figure, another chip's peak or a wrong FLOP count"
-    if of_bandwidth > 1:
+    if is_finding(of_bandwidth):
         suspects = "data that stayed in a cache, fewer bytes moved than counted, or the wrong machine"
         yield f"MBU {percent(of_bandwidth)} is above the read bandwidth of {machine.name}; suspect {suspects}"
 

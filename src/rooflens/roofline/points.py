@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from rooflens.records import record
 
-FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is not a finding
+FINDING_RATIO = 1.0005  # what `percent` still shows as 100 % is rounding
+
+
+def is_finding(ratio: float) -> bool:
+    """Whether a rate over its roof, or a floor over a time, is above 100 %: never clipped, always said.
+
+    It cannot be: a wrong peak, a cached buffer, sparse beside dense. Sentences, pictures and JSON all ask here.
+    """
+    return ratio > FINDING_RATIO
 
 
 @record
@@ -34,3 +42,8 @@ class Point:
     def share_of_attainable(self) -> float:
         """How much of what the roof allows at this intensity was reached; 0 when it allows nothing."""
         return self.flops_per_s / self.attainable_flops_per_s if self.attainable_flops_per_s > 0 else 0.0
+
+    @property
+    def excess(self) -> float:
+        """How far it is above what binds it: achieved over attainable, or its share of peak when that is larger."""
+        return max(self.share_of_attainable, self.share_of_peak)

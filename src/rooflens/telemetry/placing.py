@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rooflens.diagnose import BEATEN
 from rooflens.prediction.deployment import Deployment
 from rooflens.records import record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import mbu, mfu, regime, work_of
 from rooflens.roofline.placement import conventions
-from rooflens.roofline.points import FINDING_RATIO
+from rooflens.roofline.points import is_finding
 from rooflens.telemetry.demands import Demands, demands
 from rooflens.telemetry.pricing import Prices, Timed
 from rooflens.telemetry.rates import BY_FINISHED, states
@@ -158,11 +157,11 @@ def _busy_share(rates: Rates) -> float | None:
 
 def _findings(found: Mapping[str, Any]) -> Iterator[str]:
     for name in ("mbu", "mfu", "mbu_busy", "mfu_busy", "mbu_decoding"):
-        if found.get(name, 0.0) > FINDING_RATIO:
+        if is_finding(found.get(name, 0.0)):
             yield f"{name} is {percent(found[name])}, over the roof: {FULLER}"
-    over_floor = found.get("tpot_over_floor", BEATEN)
-    if over_floor < BEATEN:
-        yield f"tokens come {1 / over_floor:.3g} times faster than their floor, which nothing beats: {FULLER}"
+    beaten = 1 / found.get("tpot_over_floor", 1.0)
+    if is_finding(beaten):
+        yield f"tokens come {beaten:.4g} times faster than their floor, which nothing beats: {FULLER}"
 
 
 def _estimated(found: Mapping[str, Any]) -> Iterator[str]:
