@@ -35,7 +35,7 @@ LINES = {
     "models gpt-oss-20b": ("experts a token", "expertos por token", "expert mỗi token"),
     "place llama-2-7b --on a100-sxm4-80gb,memory=2TB/s": ("memory-bound", "limita la memoria", "giới hạn bởi bộ nhớ"),
     "place mixtral-8x7b --on h100-sxm5-80gb --tp 16 --gpus-per-node 8 --pp 2 --explain": ("rows", "filas", "hàng"),
-    "place llama-2-7b --on h100-sxm5-80gb --weights fp8 --context 9000 --measured-s 1ms": ("MBU", "hallazgo", "phát"),
+    "place llama-2-7b --on h100-sxm5-80gb --weights fp8 --context 4000 --measured-s 1ms": ("MBU", "hallazgo", "phát"),
     f"diff {CPU} {CPU}": ("verdict", "veredicto", "kết luận"),
     "measure": ("spread", "dispersión", "độ phân tán"),
 }

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import click
 import pytest
 
+import rooflens
 from rooflens.cli.options import SAME, Named
+from rooflens.cli.page import opened
 from tests.commands import commands
 
 # How the help of a flag begins wherever it stands; what follows is the verb's own (its default, where it applies).
@@ -16,7 +18,6 @@ BEGINS = {
     **{f"--{name}": text.rstrip(".") for name, text in SAME.items()},
     "--acceptance": "Share of drafted tokens kept",
     "--batch": "Sequences",
-    "--context": "Positions ",
     "--explain": "Show rows, formula",
     "--fail-below": "Exit 1 ",
     "--kv": "Stored format of the KV cache",
@@ -59,6 +60,33 @@ OTHER_KINDS = {
     ("--context", "ceilings"): "a table has one context", ("--context", "claim"): "a claim is tried at one context",
 }  # fmt: skip
 SAYS_NOTHING = {("--for", "advise")}  # its choices say it
+
+
+H100 = "h100-sxm5-80gb"
+BEYOND = {  # verbs that take a model and a context, with what else they need
+    **dict.fromkeys(("place", "predict", "advise", "ceilings"), ("llama-2-7b", "--on", H100)),
+    "claim": (H100, "a100-sxm4-80gb", "--times", "2", "--model", "llama-2-7b"),
+    "page": ("llama-2-7b", "-o", "beyond.html"),
+}
+
+
+@pytest.mark.parametrize("verb", BEYOND)
+def test_every_verb_refuses_more_positions_than_the_model_was_made_for(verb, cli, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    told = cli(verb, *BEYOND[verb], "--context", "4097")
+    assert (told.code, told.out) == (2, "")
+    assert "llama-2-7b was made for 4096 positions, and 4097 are asked for; ask for a shorter context" in told.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_usual_context_is_one_and_never_beyond_the_model():
+    for name, most in (("llama-2-7b", 2048), ("gpt2", 1024)):  # gpt2 was made for 1024 positions
+        assert rooflens.place(name, H100).step["context"] == most
+        assert rooflens.place(name, H100, phase="prefill").step["tokens"] == most
+        assert rooflens.predict(name, H100).step["context"] == most
+        assert opened({"model": name})[0].context == most
+    said = rooflens.claim(H100, "a100-sxm4-80gb", times=2)
+    assert said == rooflens.claim(H100, "a100-sxm4-80gb", times=2, context=2048)
 
 
 def options() -> dict[str, dict[str, click.Option]]:

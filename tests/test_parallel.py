@@ -370,9 +370,10 @@ def test_the_mean_step_of_a_generation() -> None:
     assert odd.step["context"] == 1100.5
 
 
-def test_a_generation_that_ends_beyond_the_model_is_said() -> None:
-    found = rooflens.place("llama-2-7b", H100, prompt=4000, output=100)
-    assert any("beyond the 4096 positions" in note for note in found.notes)
+def test_a_generation_that_ends_beyond_the_model_is_refused() -> None:
+    with pytest.raises(RooflensError, match="made for 4096 positions, and 4100 are asked for; shorten the prompt or"):
+        rooflens.place("llama-2-7b", H100, prompt=4000, output=100)
+    assert rooflens.place("llama-2-7b", H100, prompt=4000, output=96).step["context"] == 4048
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_what_a_comparison_notes_is_told(lang: str) -> None:
 def test_what_place_says_is_told(lang: str) -> None:
     said: set[str] = set()
     for asked in (
-        Question("llama-2-7b", weights="fp8", kv="fp8", context=9000, measured_s=1e-4),
+        Question("llama-2-7b", weights="fp8", kv="fp8", context=4096, measured_s=1e-4),
         Question("mixtral-8x7b", tp=4, link="network", weights="int4"),
         Question("gpt-oss-20b", phase="prefill", weights="fp8"),
         Question("mixtral-8x7b", tp=16, gpus_per_node=8, pp=3, microbatches=8, batch=4),

@@ -22,7 +22,6 @@ from rooflens.records import record, replace
 
 Phase = Literal["decode", "prefill"]
 Mask = Literal["causal", "full"]
-DEFAULT_TOKENS = 2048  # context in decode, prompt in prefill, when nobody says
 MOST_SKEW = 16.0  # the second expert then has 1 / 65,536 of the first one's tokens
 LettersOf = Callable[[Model, "Step", Block], dict[str, Number]]
 
@@ -219,13 +218,6 @@ def _in_chunks(position: Number, chunk: float) -> Number:
     whole = position // chunk
     rest = position - whole * chunk
     return whole * chunk * (chunk + 1) / 2 + rest * (rest + 1) / 2
-
-
-def beyond(model: Model, step: Step) -> tuple[str, ...]:
-    """A note when the context is longer than the model was made for."""
-    if model.max_context is None or all_of(step.context <= model.max_context):
-        return ()
-    return (f"the context is beyond the {model.max_context} positions that {model.name} was made for",)
 
 
 def own_dtype(model: Model) -> tuple[Dtype, tuple[str, ...]]:

@@ -18,10 +18,11 @@ from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
 from rooflens.errors import RooflensError, Unknown
 from rooflens.models import Choices, Model
+from rooflens.models.lengths import step_within, usual_tokens
 from rooflens.operators.alone import alone, is_alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import checked, record, replace
+from rooflens.records import checked, record
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.links import said as links_said
 from rooflens.roofline.machines import from_accelerator, overridden
@@ -30,7 +31,7 @@ from rooflens.roofline.placement import Placement, conventions, placement
 from rooflens.roofline.points import Point
 from rooflens.roofline.price import NETWORK
 from rooflens.units import LARGEST, whole
-from rooflens.workload import DEFAULT_TOKENS, Mask, Operator, Phase, Step
+from rooflens.workload import Mask, Operator, Phase, Step
 
 DEVICES = ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node")
 SIZED = "one operator with its sizes written into it"
@@ -166,7 +167,7 @@ def nothing_beside(what: str, kind: str, given: Sequence[str]) -> None:
 
 def _answer_model(question: Question, there: Machine) -> Answer:
     built, precision, notes = prepared(question, there)
-    priced, asked = workload.suited(built, question.phase), _step(question)
+    priced, asked = workload.suited(built, question.phase), _step(question, built)
     operators = tuple(workload.operators(priced, asked, precision))
     notes = (*notes, *_noted(question, priced, asked))
     crossing = any(float(operator.cost.network_bytes) for operator in operators)
@@ -194,11 +195,8 @@ def prepared(question: Question, there: Machine, made: Model | None = None) -> t
 
 def _noted(question: Question, priced: Model, asked: Step) -> Iterator[str]:
     """What a reader must know about this step."""
-    longest = asked
-    if question.output is not None and question.prompt is not None:
+    if question.output is not None:
         yield f"the mean step of {question.output:g} generated tokens: context = prompt + output / 2"
-        longest = replace(asked, context=question.prompt + question.output)
-    yield from workload.beyond(priced, longest)
     yield from parallel.notes(priced, asked)
     if question.link and question.gpus_per_node:
         yield f"all collectives are on {question.link}, as asked, also those between nodes"
@@ -242,9 +240,10 @@ def shared(question: Question) -> dict[str, Any]:
     return {**how, "gpus_per_node": None if question.link else question.gpus_per_node}
 
 
-def _step(question: Question) -> Step:
+def _step(question: Question, built: Model) -> Step:
     how = shared(question)
-    context = DEFAULT_TOKENS if question.context is None else question.context
+    context = usual_tokens(built) if question.context is None else question.context
+    step_within(built, question.context, question.prompt, question.output)
     if question.phase == "decode":
         return workload.decode(question.batch, _mean_context(question) or context, question.tokens, **how)
     if question.output is not None:

@@ -11,6 +11,7 @@ from rooflens.api.named import several
 from rooflens.catalogue import Accelerator
 from rooflens.dtypes import dtype
 from rooflens.errors import NoPath, RooflensError, Unknown
+from rooflens.models.lengths import within
 from rooflens.operators.alone import alone, is_alone
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.math import resolve
@@ -56,12 +57,11 @@ def claim(
 
 
 def _faster(first: str, second: str, times: float, model: str | None, context: int | None, tolerance: float) -> Claim:
-    from rooflens.api.deployed import SHORTER, within
     from rooflens.claims import speedups
 
-    tried_on, positions = api.model(model or MODEL), context or speedups.CONTEXT
-    within(tried_on, positions, SHORTER)
-    return speedups.compare(api.machine(first), api.machine(second), times, tried_on, positions, tolerance)
+    tried_on = api.model(model or MODEL)
+    within(tried_on, context or 0.0)
+    return speedups.compare(api.machine(first), api.machine(second), times, tried_on, context, tolerance)
 
 
 def _said(first: str, says: str, tolerance: float) -> Claim:
@@ -149,14 +149,13 @@ def _left_open(text: str) -> tuple[str, ...]:
 
 def _top(text: str, there: Machine, context: int, math: str | None) -> Top:
     from rooflens import batch_one
-    from rooflens.api.deployed import SHORTER, within
 
     name, weights = _stored(text)
     try:
         if is_alone(text):
             return _top_of_step(text, there, math)
         model, precision, _ = api.prepared(api.Question(name, weights=weights, math=math), there)
-        within(model, context, SHORTER)
+        within(model, context)
         return batch_one.of_model(model, precision, there, text, context)
     except NoPath as error:
         return batch_one.Top(text, weights or "", there.name, why_not=str(error))

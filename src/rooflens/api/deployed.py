@@ -12,6 +12,7 @@ from rooflens.catalogue.calibrations import served
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.errors import RooflensError, Unknown
 from rooflens.models import Model
+from rooflens.models.lengths import step_within, usual_tokens
 from rooflens.operators.cost import Precision
 from rooflens.parallel import notes as unevenness
 from rooflens.prediction.deployment import Deployment
@@ -26,10 +27,8 @@ from rooflens.roofline.links import doubts
 from rooflens.roofline.machines import from_accelerator
 from rooflens.roofline.placement import conventions
 from rooflens.units import whole
-from rooflens.workload import DEFAULT_TOKENS
 
 PLAIN = ("graph", "eager")  # stacks without an engine, priced from what was measured
-SHORTER = "ask for a shorter context"
 NO_COLLECTIVES = "what devices wait for one another was not measured: links are counted by their bytes alone"
 NO_PIPELINE = "no engine's pipeline was measured: what its stages cost beside their links is not in the estimate"
 ALL_KEPT = "every drafted token is taken as kept; say another share with --acceptance"
@@ -120,14 +119,13 @@ def deployment(question: Question, load: Load, there: Machine, made: Model | Non
     model, precision, notes = prepared(question, there, made)
     if load.acceptance is not None and question.tokens == 1:
         raise RooflensError("an acceptance rate is of drafts: say how many new tokens a step verifies with --tokens")
-    within(model, load.context or 0.0, SHORTER)
-    within(model, (load.prompt or 0.0) + (load.output or 0.0), "shorten the prompt or the output")
+    step_within(model, load.context, load.prompt, load.output)
     found = Deployment(
         model,
         precision,
         there,
         batch=question.batch,
-        prompt=load.prompt or load.context or DEFAULT_TOKENS,
+        prompt=load.prompt or load.context or usual_tokens(model),
         output=load.output or 0.0,
         context=load.context,
         tokens=question.tokens,
@@ -136,14 +134,6 @@ def deployment(question: Question, load: Load, there: Machine, made: Model | Non
         notes=notes,
     )
     return replace(found, notes=(*notes, *_noted(found, question, load)))
-
-
-def within(model: Model, positions: float, instead: str) -> None:
-    """Raises RooflensError for more positions than the model was made for."""
-    if model.max_context is not None and positions > model.max_context:
-        raise RooflensError(
-            f"{model.name} was made for {model.max_context} positions, and {positions:.15g} are asked for; {instead}"
-        )
 
 
 def _noted(found: Deployment, question: Question, load: Load) -> Iterator[str]:

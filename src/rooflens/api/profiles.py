@@ -15,6 +15,7 @@ from rooflens.accounting.run import account
 from rooflens.catalogue import Accelerator, accelerator, built_alike
 from rooflens.catalogue.calibrations import stack
 from rooflens.errors import RooflensError, Unknown
+from rooflens.models import Model
 from rooflens.records import fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
@@ -155,7 +156,7 @@ def _with_layers(found: Account, seen: Observed, machine: Machine, question: api
     if not steps:
         why = f"no stretch of kernels stands {layers} times in a row, as the layers of {built.name} would"
         return replace(found, notes=(*found.notes, why))
-    floored = tuple(_floored(one, layers, batch, machine, question) for one in steps)
+    floored = tuple(_floored(one, built, batch, machine, question) for one in steps)
     return replace(found, layers=floored, notes=(*found.notes, *_doubted(floored, built.name, batch)))
 
 
@@ -176,20 +177,21 @@ def _doubted(steps: Sequence[Layered], model: str, batch: float) -> Iterator[str
             )
 
 
-def _floored(one: Layered, layers: int, batch: float, machine: Machine, question: api.Question) -> Layered:
+def _floored(one: Layered, built: Model, batch: float, machine: Machine, question: api.Question) -> Layered:
     """One kind of step with its floor: decode where it has a token a sequence, else the prefill of so many."""
     step = question
     if one.width_fits is False:
         return one
     if one.tokens is not None and one.tokens != batch:
-        if one.tokens % batch or one.tokens < batch:
+        each = one.tokens / batch
+        if each < 1 or each % 1 or each > (built.max_context or each):
             return one  # a step of another batch than the one that was named: nobody knows its floor
-        step = replace(question, phase="prefill", prompt=one.tokens / batch, context=None, output=None)
+        step = replace(question, phase="prefill", prompt=each, context=None, output=None)
     elif one.tokens is not None:
         step = replace(question, phase="decode", prompt=None) if question.phase == "prefill" else question
     answered = api.answer(step, machine)
     price = price_step(answered.operators, answered.machine, activations=False)
-    return set_against(one, step.phase, answered.operators, price, layers)
+    return set_against(one, step.phase, answered.operators, price, int(built.letters["L"]))
 
 
 def _account(seen: Observed, machine: Machine) -> Account:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rooflens.api import machine
-from rooflens.api.deployed import PLAIN, deployment, estimator, formats, kept, located, other, parted, said, within
+from rooflens.api.deployed import PLAIN, deployment, estimator, formats, kept, located, other, parted, said
 from rooflens.api.named import several
 from rooflens.catalogue import accelerators
 from rooflens.catalogue.calibrations import SERVED
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.errors import NoPath, RooflensError
+from rooflens.models.lengths import within
 from rooflens.operators.alone import is_alone
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.memory import Reserve

@@ -9,6 +9,7 @@ from rooflens.claims.record import TOLERANCE, Case, Claim, Reach, Verdict
 from rooflens.dtypes import SIXTEEN_BIT, dtype
 from rooflens.errors import NoPath
 from rooflens.models import Model
+from rooflens.models.lengths import usual_tokens
 from rooflens.operators.alone import alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Part
@@ -21,7 +22,7 @@ from rooflens.units import show
 from rooflens.workload import Operator, Step, decode, operators, precision, prefill, suited
 
 BATCHES = (1, 16, 64, 256)
-CONTEXT, PROMPT, CUBE = 4096, 2048, 8192
+CUBE = 8192
 MOST_BATCH = 1 << 16
 _NARROW = {"fp8": "fp8", "fp4": "nvfp4", "int8": "int8"}  # arithmetic -> how it is stored; int8 where no float is
 _FASTER = 1.2  # a narrow format that gains less than this is not what a claim speaks of
@@ -57,14 +58,20 @@ class Trial:
 
 
 def compare(
-    first: Machine, second: Machine, times: float, model: Model, context: int = CONTEXT, tolerance: float = TOLERANCE
+    first: Machine,
+    second: Machine,
+    times: float,
+    model: Model,
+    context: int | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Claim:
     """The claim that `first` is at least `times` as fast as `second`, for operators of `model`.
 
     True when every operator gains that much in the same 16-bit format; true only for those that do, or that do with
-    the formats changed; else false. Raises NoPath when a rate that this takes is not known.
+    the formats changed; else false. context: the usual one when nobody says. Raises NoPath when a rate that this
+    takes is not known.
     """
-    wanted = times * (1 - tolerance)
+    wanted, context = times * (1 - tolerance), context or usual_tokens(model)
     pairs = list(_pairs(first, second))
     trials = list(_trials(model, context))
     tried = [_case(trial, pair, first, second) for pair in pairs for trial in trials]
@@ -115,14 +122,14 @@ def _own(machine: Machine) -> str:
 
 
 def _trials(model: Model, context: int) -> Iterator[Trial]:
-    early, late = suited(model, "decode"), suited(model, "prefill")
+    early, late, prompt = suited(model, "decode"), suited(model, "prefill"), usual_tokens(model)
     yield from _some("decode attention", None, early, decode(1, context), _ATTENDING)
     for batch in BATCHES:
         yield from _some("decode FFN", batch, early, decode(batch, context), _FFN)
     for batch in BATCHES:
         yield Trial("decode step", batch, partial(operators, early, decode(batch, context)))
-    yield from _some("prefill attention", None, late, prefill(1, PROMPT), _ATTENDING)
-    yield from _some("prefill FFN", None, late, prefill(1, PROMPT), _FFN)
+    yield from _some("prefill attention", None, late, prefill(1, prompt), _ATTENDING)
+    yield from _some("prefill FFN", None, late, prefill(1, prompt), _FFN)
     yield Trial(f"GEMM of {CUBE} cubed", None, _cube)
 
 

@@ -22,7 +22,11 @@ from rooflens.units import show
 @click.argument("models")
 @click.option("--on", required=True, metavar="MACHINES", help="Machines with commas between, each as elsewhere.")
 @click.option(
-    "--context", type=click.IntRange(1, 1 << 40), default=CONTEXT, show_default=True, help="Positions attended to."
+    "--context",
+    type=click.IntRange(1, 1 << 40),
+    default=CONTEXT,
+    show_default=True,
+    help=f"{SAME['context']}; of one, a step streams the weights alone, which is the most tokens/s there can be.",
 )
 @click.option("--math", help=SAME["math"])
 @rows_option

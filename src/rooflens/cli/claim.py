@@ -9,7 +9,7 @@ import click
 from rooflens import artefacts
 from rooflens.api.claims import MODEL, claim
 from rooflens.claims.record import CONVENTIONS, SCHEMA, TOLERANCE, Case, Claim, Reach
-from rooflens.cli.options import Finite, json_flag, lang
+from rooflens.cli.options import SAME, USUAL_TOKENS, Finite, json_flag, lang
 from rooflens.cli.printing import emit, table
 from rooflens.present.retold import retold
 from rooflens.present.words import known, say, word
@@ -22,7 +22,9 @@ from rooflens.records import encode
 @click.option("--times", type=Finite(0, min_open=True), help="How many times as fast as SECOND it is said to be.")
 @click.option("--says", metavar="FIGURE", help="'1979 TFLOP/s bf16', '900 GB/s nvlink', 'tf32 is 16x fp32'.")
 @click.option("--model", help=f"Whose operators a speed-up of machines is tried on (default {MODEL}).")
-@click.option("--context", type=click.IntRange(1, 1 << 30), help="Positions attended to in decode (default 4096).")
+@click.option(
+    "--context", type=click.IntRange(1, 1 << 30), help=f"{SAME['context']} in decode (default {USUAL_TOKENS})."
+)
 @click.option(
     "--tolerance",
     type=Finite(0, 0.5),

@@ -10,7 +10,18 @@ import click
 
 from rooflens import artefacts
 from rooflens.api.fleets import judged_fleet
-from rooflens.cli.options import Finite, Named, answer_file, format_options, json_flag, lang, out_option, ratios
+from rooflens.cli.options import (
+    SAME,
+    USUAL_TOKENS,
+    Finite,
+    Named,
+    answer_file,
+    format_options,
+    json_flag,
+    lang,
+    out_option,
+    ratios,
+)  # fmt: skip
 from rooflens.cli.printing import emit, say
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.fleet.report import SCHEMA, Report
@@ -37,7 +48,7 @@ LIMITS = ("peers", "itself", "answered", "ok")
 @click.option("--tp", type=click.IntRange(1), help="Devices of a group that share each layer.")
 @click.option("--pp", type=click.IntRange(1), help="Devices of a group that share the layers, as stages.")
 @click.option("--batch", type=click.IntRange(1), help="Sequences at once.")
-@click.option("--context", type=click.IntRange(1), help="Positions that a decode step attends to.")
+@click.option("--context", type=click.IntRange(1), help=f"{SAME['context']} in a decode step (default {USUAL_TOKENS}).")
 @format_options
 @click.option("--plot", type=Named(), help="Draw it (.png or .svg).")
 @click.option("--all", "everybody", is_flag=True, help="Show all that is out, and every figure that is behind.")

@@ -12,7 +12,19 @@ from rooflens import artefacts
 from rooflens.accounting.comparing import SCHEMA as COMPARE_SCHEMA
 from rooflens.accounting.record import SCHEMA, Account
 from rooflens.api.profiles import Read, compare, read
-from rooflens.cli.options import Finite, Named, answer_file, counts, format_options, json_flag, lang, limit, out_option
+from rooflens.cli.options import (
+    SAME,
+    USUAL_TOKENS,
+    Finite,
+    Named,
+    answer_file,
+    counts,
+    format_options,
+    json_flag,
+    lang,
+    limit,
+    out_option,
+)  # fmt: skip
 from rooflens.cli.printing import emit, say
 from rooflens.errors import MOST_NAMES, AnswerIsNo, RooflensError, Unknown
 from rooflens.present.retold import retold
@@ -35,7 +47,9 @@ MOST_NAME = 80  # of a kernel's name, in a sentence
 )
 @click.option("--model", help="Look for the layers of this model in the order of the kernels.")
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="Sequences a step, with --model.")
-@click.option("--context", type=click.IntRange(1), help="Positions attended to in decode, with --model (default 2048).")
+@click.option(
+    "--context", type=click.IntRange(1), help=f"{SAME['context']} in decode, with --model (default {USUAL_TOKENS})."
+)
 @counts("tp", "ep")
 @format_options
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Kernels in the table.")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rooflens.errors import RooflensError, Unknown
+from rooflens.models.lengths import DEFAULT_TOKENS
 from rooflens.present.words import LANGUAGES
 from rooflens.sweep.sizes import MOST_VALUES
 from rooflens.sweep.sizes import sizes as spelled
@@ -35,8 +36,10 @@ on = click.option(
 )
 
 
+USUAL_TOKENS = f"{DEFAULT_TOKENS}, or all that the model has"  # what models.lengths.usual_tokens gives
 # what a flag means on every verb that has it: their helps begin so
 SAME = {
+    "context": "Positions attended to",
     "tp": "Devices sharing each layer.",
     "ep": "Devices sharing the experts.",
     "dp": "Replicas sharing the batch.",
@@ -136,8 +139,12 @@ def load_options(function: F) -> F:
     """The same without a phase, for verbs that look at both."""
     for option in (
         click.option("--batch", default="1", show_default=True, help="Sequences: 16, 1,16 or 1:512."),
-        click.option("--context", help="Positions attended to (decode: default 2048; prefill: prefix + prompt)."),
-        click.option("--prompt", type=click.IntRange(1), help="New tokens a sequence in prefill (default 2048)."),
+        click.option(
+            "--context", help=f"{SAME['context']} (decode: default {USUAL_TOKENS}; prefill: prefix + prompt)."
+        ),
+        click.option(
+            "--prompt", type=click.IntRange(1), help=f"New tokens a sequence in prefill (default {USUAL_TOKENS})."
+        ),
         *SHARED,
     )[::-1]:
         function = option(function)

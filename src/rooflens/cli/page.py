@@ -8,13 +8,25 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.api import machine
-from rooflens.cli.options import ACCEPTANCE, SHARED, F, Finite, Named, format_options, json_flag, lang
+from rooflens.api import machine, model
+from rooflens.cli.options import (
+    ACCEPTANCE,
+    SAME,
+    SHARED,
+    USUAL_TOKENS,
+    F,
+    Finite,
+    Named,
+    format_options,
+    json_flag,
+    lang,
+)
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
 from rooflens.errors import RooflensError
+from rooflens.models.lengths import usual_tokens
 from rooflens.present.words import say
-from rooflens.records import decode, encode
+from rooflens.records import decode, encode, replace
 from rooflens.server import hiding
 from rooflens.server.hiding import Given
 from rooflens.server.state import BATCHES, SCHEMA, State, settled
@@ -46,7 +58,7 @@ def state_options(function: F) -> F:
             help="decode or prefill: what is looked at first.",
         ),
         click.option("--batch", type=count, default=1, show_default=True, help="Sequences."),
-        click.option("--context", type=count, default=4096, show_default=True, help="Positions attended to."),
+        click.option("--context", type=count, help=f"{SAME['context']} (default {USUAL_TOKENS})."),
         format_options,
         click.option(
             "--prompt",
@@ -84,7 +96,8 @@ def opened(asked: dict[str, Any]) -> tuple[State, Given]:
             path.stem if path.stem != "config" else path.resolve().parent.name,
             _config(path),
         )
-    return settled(decode(State, said, "state"), given), given
+    first = settled(decode(State, said, "state"), given)
+    return (first if "context" in said else replace(first, context=usual_tokens(model(str(path))))), given
 
 
 def _called(machine: str, called: dict[str, str]) -> str:

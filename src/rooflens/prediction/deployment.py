@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from rooflens.arrays import Number, letter
 from rooflens.models import Model
+from rooflens.models.lengths import DEFAULT_TOKENS
 from rooflens.operators.cost import Precision
 from rooflens.operators.rows import Row
 from rooflens.prediction.edges import edge
@@ -17,7 +18,6 @@ from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import ridge
 from rooflens.roofline.price import StepPrice, kind_of, price_step
 from rooflens.workload import (
-    DEFAULT_TOKENS,
     Operator,
     Phase,
     Step,

@@ -8,6 +8,7 @@ from rooflens import artefacts, catalogue, models
 from rooflens.api.deployed import PLAIN
 from rooflens.catalogue.engines import engines
 from rooflens.errors import RooflensError, Unknown
+from rooflens.models.lengths import DEFAULT_TOKENS
 from rooflens.operators.standard import AttentionForm
 from rooflens.present.words import Lang
 from rooflens.records import checked, decode, fields, record, replace
@@ -41,7 +42,7 @@ class State:
     config: str | None = None
     phase: Phase = text(default="decode")
     batch: int = whole(1 << 20, default=1)
-    context: int = whole(1 << 24, default=4096)
+    context: int = whole(1 << 24, default=DEFAULT_TOKENS)
     weights: str | None = text("step")
     kv: str | None = text("step")
     math: str | None = text("step")

@@ -9,12 +9,12 @@ from typing import Any
 from rooflens.arrays import library
 from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.parquet import Sheet
+from rooflens.models.lengths import usual_tokens
 from rooflens.records import record, replace
 from rooflens.sweep.grid import AXES, OWN, Axes
 from rooflens.sweep.pricing import NOT_FITTING, Asked, figures, names, refusals
 from rooflens.sweep.record import Account, Refused
 from rooflens.sweep.shards import Case, Lengths, Piece, case, loads, pieces
-from rooflens.workload import DEFAULT_TOKENS
 
 
 @record
@@ -91,7 +91,8 @@ def _rows(
 def _loaded(asked: Asked, batches: tuple[int, ...], able: list[Lengths]) -> Any:
     """The deployment at all of these loads: batches down, loads across."""
     np = library()
-    prompts = np.array([load.prompt or load.context or DEFAULT_TOKENS for load in able], np.float64)
+    usual = usual_tokens(asked.deployment.model)
+    prompts = np.array([load.prompt or load.context or usual for load in able], np.float64)
     contexts = [load.context for load in able]
     outputs = [load.output or 0.0 for load in able]
     return replace(

@@ -41,7 +41,6 @@ EN: dict[str, str] = {
     "retold.computed_wide": "{stored} weights are computed in {wide}: {machine} has no {math} arithmetic",
     "retold.perhaps_wide": "{stored} weights are computed in {wide}: {machine} is not known to have {math} arithmetic",
     "retold.narrowed": "activations are narrowed on the fly for {math} products; their bytes are counted as stored",
-    "retold.beyond": "the context is beyond the {positions} positions that {model} was made for",
     "retold.no_dtype": "the config names no dtype: {dtype} assumed",
     "retold.other_dtype": "the config says {dtype}; counted in {math}, as it is served, unless --weights is given",
     "retold.network": "{rate} each way: one 400 Gb/s port, which no chip's datasheet knows",
@@ -142,7 +141,6 @@ ES: dict[str, str] = {
     "retold.perhaps_wide": "los pesos {stored} se calculan en {wide}: no consta que {machine} tenga aritmética {math}",
     "retold.narrowed": "las activaciones se estrechan sobre la marcha para los productos {math}; sus bytes se cuentan como "
     "se guardan",
-    "retold.beyond": "el contexto supera las {positions} posiciones para las que se hizo {model}",
     "retold.no_dtype": "el config no dice ningún dtype: se supone {dtype}",
     "retold.other_dtype": "el config dice {dtype}; se cuenta en {math}, como se sirve, salvo que se dé --weights",
     "retold.network": "{rate} en cada sentido: un puerto de 400 Gb/s, que ninguna hoja de datos de un chip conoce",
@@ -238,7 +236,6 @@ VI: dict[str, str] = {
     "retold.computed_wide": "trọng số {stored} được tính ở {wide}: {machine} không có số học {math}",
     "retold.perhaps_wide": "trọng số {stored} được tính ở {wide}: không rõ {machine} có số học {math} hay không",
     "retold.narrowed": "activation được thu hẹp ngay khi tính cho các phép nhân {math}; byte của chúng được đếm như khi lưu",
-    "retold.beyond": "ngữ cảnh vượt quá {positions} vị trí mà {model} được thiết kế",
     "retold.no_dtype": "config không nêu dtype: giả định {dtype}",
     "retold.other_dtype": "config ghi {dtype}; được đếm ở {math}, như khi phục vụ, trừ khi có --weights",
     "retold.network": "{rate} mỗi chiều: một cổng 400 Gb/s, điều mà không datasheet nào của chip biết",
