@@ -83,6 +83,13 @@ def measuring(node: str) -> psutil.Process | None:
     return None
 
 
+def ended(process: psutil.Process) -> bool:
+    """Whether it runs no more, though whoever started it may not have asked for its end yet."""
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    return True
+
+
 def wait_for(what, limit_s: float = START_S):
     """What a function returns once it is true."""
     end = time.monotonic() + limit_s

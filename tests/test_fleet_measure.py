@@ -479,7 +479,7 @@ def edition(file):
 @needs_ray
 @pytest.mark.slow
 def test_a_driver_that_is_killed_goes_on_from_what_landed(there, tmp_path):
-    from tests.fleet_cluster import fleet, measuring
+    from tests.fleet_cluster import ended, fleet, measuring
 
     device = "fake:node-0:,*:takes=20"
     folder = tmp_path / "nodes"
@@ -493,7 +493,7 @@ def test_a_driver_that_is_killed_goes_on_from_what_landed(there, tmp_path):
     assert {name: one.state for name, one in found.items()} == {
         "node-0": "landed before", "node-1": "measured", "node-2": "measured", "node-3": "measured"
     }  # fmt: skip
-    assert not any(process.is_running() for process in old)  # nobody measured on beside the new ones
+    assert all(ended(process) for process in old)  # nobody measured on beside the new ones
     assert edition(folder / "node-0.json") == first
     assert not list(folder.glob("*.absent.json"))
     assert answer.began_within_s is not None

@@ -20,7 +20,7 @@ from rooflens.api import sweeping
 from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.on_ray import ALL_IN_USE
 from rooflens.sweep.question import Wanted
-from tests.fleet_cluster import wait_for
+from tests.fleet_cluster import ended, wait_for
 from tests.surroundings import NO_PYC
 from tests.sweep_grids import LARGER, SMALL, digest, swept, written
 
@@ -143,13 +143,6 @@ def test_a_node_that_dies_loses_nothing(tmp_path: Path, ray):
     assert digest(tmp_path / "rayed") == digest(whole)
 
 
-def ended(process: psutil.Process) -> bool:
-    """Whether it runs no more, though whoever started it may not have asked for its end yet."""
-    with suppress(psutil.NoSuchProcess):
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
-    return True
-
-
 def below(process: int, said: str) -> list[psutil.Process]:
     """The processes under this one whose command line says so."""
     found = []
@@ -162,15 +155,17 @@ def below(process: int, said: str) -> list[psutil.Process]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_hangs_is_ended_and_its_shard_priced_by_another(tmp_path: Path, ray):
-    whole, stopped, said = swept(tmp_path, LARGER), [], []
+    grid = {**LARGER, "batch": "1:60:1", "shard_points": 500}  # whoever is stopped early has one in hand, or gets one
+    whole, stopped, said = swept(tmp_path, grid), [], []
 
     def told(done: int, points: int, seconds: float) -> None:
-        if 0 < done < points and not stopped:
-            stopped.append(below(os.getpid(), "ray::Pricer")[0])
-            stopped[0].suspend()
+        if 0 < done < points // 2 and not stopped:
+            stopped.extend(below(os.getpid(), "ray::Pricer.price")[:1])
+            for worker in stopped:
+                worker.suspend()
 
     how = {"workers": 2, "ray": "local", "shard_limit_s": 10, "told": told, "noted": said.append}
-    sweeping.sweep(written(tmp_path, LARGER), tmp_path / "rayed", **how)
+    sweeping.sweep(written(tmp_path, grid), tmp_path / "rayed", **how)
     assert stopped
     wait_for(lambda: ended(stopped[0]), 60)
     again = r"a worker gave nothing within 10 s: shard \d+ is tried again, elsewhere where possible \(2 of 4\)"
