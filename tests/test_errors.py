@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import pytest
 
-from rooflens.errors import AnswerIsNo, BadFile, Newer, NoPath, RooflensError, Unknown, near
+from rooflens.errors import OF_SCHEMA, AnswerIsNo, BadFile, Newer, NoPath, RooflensError, Unknown, near
+from tests.commands import commands
 
 
 def test_an_unknown_name_brings_its_neighbours_and_where_to_look():
@@ -67,3 +69,19 @@ def test_a_module_that_is_cut_off_is_no_key_that_was_pressed(cli, monkeypatch: p
     told = cli("machines")
     assert told.code == 2
     assert "a file of this installation is cut off (marshal data too short): install it again" in told.err
+
+
+def test_another_kind_of_file_is_told_which_verb_writes_the_right_one(cli, tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    told = cli("place", "llama-2-7b", "--on", str(tmp_path / "config.json"))
+    assert told.err.strip().endswith(
+        "config.json: schema: expected 'rooflens/profile/1', found none; "
+        "name a profile.json that `rooflens measure` or `rooflens lab` wrote"
+    )
+
+
+def test_what_writes_a_kind_of_file_is_a_command_that_there_is():
+    for line in re.findall("`rooflens ([^`]+)`", " ".join(OF_SCHEMA.values())):
+        verb = " ".join(word for word in line.split() if not word.startswith("-"))
+        options = {option for param in commands()[verb].params for option in param.opts}
+        assert {word for word in line.split() if word.startswith("-")} <= options, line

@@ -183,7 +183,9 @@ def test_another_schema_is_refused_by_name(found):
 
 
 def test_a_missing_schema_is_refused():
-    assert faults_of(GOOD, schema="rooflens/chip/1") == ["schema: expected 'rooflens/chip/1', found none"]
+    assert faults_of(GOOD, schema="rooflens/chip/1") == [
+        "schema: expected 'rooflens/chip/1', found none; name such a file"
+    ]
 
 
 # --- encode -----------------------------------------------------------------------------------------------------------

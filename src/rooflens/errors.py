@@ -13,6 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+OF_SCHEMA = {  # a kind of file that people name -> what to do where another was named
+    "profile": "name a profile.json that `rooflens measure` or `rooflens lab` wrote",
+    "roofline": "name a roofline.json that `rooflens lab` wrote",
+    "calibrated": "name a file that `rooflens fit --out` wrote",
+    "fleet-baseline": "name a file that `rooflens fleet report --save-baseline` wrote",
+    "sweep": "name a folder that `rooflens sweep` wrote",
+    "extension": "write this one there, or leave the key out",
+}
 MOST_NAMES = 24  # of those that a sentence lists when nothing is near
 
 
@@ -61,6 +69,11 @@ class Unknown(RooflensError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.kind, self.name, self.known, self.see)
+
+
+def other_schema(schema: str, found: str) -> str:
+    """That a file is of another schema than `schema`, and what to name instead."""
+    return f"schema: expected {schema!r}, found {found}; {OF_SCHEMA.get(schema.split('/')[1], 'name such a file')}"
 
 
 def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -19,7 +19,7 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from rooflens.errors import BadFile, Newer, RooflensError, near
+from rooflens.errors import BadFile, Newer, RooflensError, near, other_schema
 from rooflens.frozen import Field, field, fields, is_record, quantity, record, replace
 from rooflens.units import parse as parse_unit
 
@@ -95,7 +95,7 @@ def _check_schema(data: Mapping[str, Any], schema: str, where: str) -> dict[str,
     family, _, newest = schema.rpartition("/")
     match = re.fullmatch(re.escape(family) + r"/([0-9]{1,9})", found) if isinstance(found, str) else None
     if not match:
-        raise BadFile(where, [f"schema: expected {schema!r}, found {_brief(found) if found else 'none'}"])
+        raise BadFile(where, [other_schema(schema, _brief(found) if found else "none")])
     if int(match[1]) > int(newest):
         raise Newer(where, [f"schema: {found!r} is newer than this rooflens reads ({schema!r}); upgrade rooflens"])
     return {k: v for k, v in data.items() if k != "schema"}
