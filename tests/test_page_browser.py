@@ -432,16 +432,16 @@ def test_the_plot_is_reached_by_keys_and_by_pointer(visit) -> None:
 
 def test_back_and_forward_show_their_states_also_where_a_hand_is(visit) -> None:
     page = visit(f"{LLAMA}&lang=en")
-    page.fill("#context", "2048")
+    page.fill("#context", "1024")
     page.press("#context", "Enter")
-    until(page, "document.getElementById('commands').textContent.includes('--context 2048')")
+    until(page, "document.getElementById('commands').textContent.includes('--context 1024')")
     assert page.evaluate("document.activeElement.id") == "context"
     page.go_back()
-    until(page, "document.getElementById('commands').textContent.includes('--context 4096')")
-    assert page.input_value("#context") == "4096"
-    page.go_forward()
     until(page, "document.getElementById('commands').textContent.includes('--context 2048')")
     assert page.input_value("#context") == "2048"
+    page.go_forward()
+    until(page, "document.getElementById('commands').textContent.includes('--context 1024')")
+    assert page.input_value("#context") == "1024"
 
 
 @pytest.mark.parametrize(
