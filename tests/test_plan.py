@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -81,6 +82,20 @@ def test_a_machine_that_cannot_says_why():
     assert not found.layouts
     assert {miss.machine for miss in found.misses} == {"GeForce RTX 4090 24GB", "A100 SXM4 80GB"}
     assert all("does not fit: weights " in miss.why and "short by" in miss.why for miss in found.misses)
+
+
+def test_a_machine_of_a_file_is_told_how_it_is_said_again(cli, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(
+        '[accelerator]\nid = "acme"\nmatrix = { bf16 = "400 TFLOP/s" }\nmemory = { bandwidth_bytes_per_s = "2 TB/s" }\n'
+    )
+    asked = ("--ttft", "9s", "--tpot", "100ms", "--users", "4", "--prompt", "100", "--output", "10")
+    told = cli("plan", "llama-3.1-8b", "--on", "own.toml, launch=2 us", *asked)
+    again = re.search(r"the memory of acme is not known; say it as --on (\S+)", told.out)[1]
+    assert again == "own.toml,launch=2us,capacity=80GB"
+    assert cli("plan", "llama-3.1-8b", "--on", again, *asked).code == 0
+    rate = cli("place", "llama-3.1-8b", "--on", "own.toml", "--tp", "2").err
+    assert "the rate of pcie link is not known; give it as --on own.toml,NAME=RATE" in rate
 
 
 def test_experts_are_spread_over_the_devices_of_a_replica():

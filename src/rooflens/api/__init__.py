@@ -22,7 +22,7 @@ from rooflens.models.lengths import step_within, usual_tokens
 from rooflens.operators.alone import alone, is_alone
 from rooflens.operators.cost import Precision
 from rooflens.operators.standard import AttentionForm
-from rooflens.records import checked, record
+from rooflens.records import checked, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.links import said as links_said
 from rooflens.roofline.machines import from_accelerator, overridden
@@ -109,7 +109,9 @@ def machine(on: str) -> Machine:
     Raises Unknown for a name that nothing matches, BadFile for a file that is not one of these.
     """
     name, *assignments = on.split(",")
-    return overridden(_machine(name.strip()), assignments)
+    found = overridden(_machine(name.strip()), assignments)
+    given = ",".join([name.strip(), *("".join(one.split()) for one in assignments)])
+    return found if found.name == given else replace(found, given=given)
 
 
 def model(name: str, attention: AttentionForm = "flash", *, fused: bool = True, links: bool = False) -> Model:

@@ -131,8 +131,8 @@ def _fullest(deployment: Deployment, estimator: Estimator | None, target: Target
     """The layout with the most users a replica that still meets the target; or what stands in the way."""
     capacity = deployment.machine.memory_bytes
     if capacity is None:
-        name = deployment.machine.name
-        return f"the memory of {name} is not known; say it as --on {name},capacity=80GB"
+        machine = deployment.machine
+        return f"the memory of {machine.name} is not known; say it as --on {machine.on},capacity=80GB"
     longest = replace(deployment, context=deployment.prompt + deployment.output)
     held = memory(deployment.model, deployment.precision, longest.step("decode"), capacity, kept)
     if not held.max_sequences:

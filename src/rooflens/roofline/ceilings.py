@@ -75,6 +75,7 @@ class Machine:
     family: what kind of chip, for constants that are of one: "hbm", "gddr", "cdna", "apple", or else its maker's name.
     sparse_multipliers: what 2:4 sparsity multiplies the dense matrix peak of each math by, where it is known.
     power_w: its limit. units: SMs, CUs or cores, at clock_hz. cache_bytes: the last level that all of them share.
+    given: what a person named it by, where its name alone would not find it again: a file, or figures of their own.
     """
 
     _repr_html_ = html
@@ -96,6 +97,12 @@ class Machine:
     clock_hz: float | None = None
     cache_bytes: float | None = None
     assumed: Mapping[str, str] = field(default_factory=dict)
+    given: str | None = None
+
+    @property
+    def on(self) -> str:
+        """What --on finds it by, for a next step that works as it is typed."""
+        return self.given or self.name
 
     @property
     def measured(self) -> bool:
@@ -163,7 +170,7 @@ class Machine:
 
     def _only(self, found: list[Ceiling], what: str, path: str | None) -> Ceiling:
         if not found:
-            raise NoPath(f"{self.name}: the rate of {what} is not known; give it as --on {self.name},NAME=RATE")
+            raise NoPath(f"{self.name}: the rate of {what} is not known; give it as --on {self.on},NAME=RATE")
         if found[0].value <= 0:
             raise NoPath(f"{self.name} has no {what}" + (f" on its {path} units" if path else ""))
         return found[0]

@@ -129,6 +129,6 @@ def _latency_s(machine: Machine, level: str | None) -> float:
     if found is None:
         name = level or "scale-up link"
         raise NoPath(
-            f"{machine.name}: the latency of {name} is not known; give it as --on {machine.name},{name}_latency=TIME"
+            f"{machine.name}: the latency of {name} is not known; give it as --on {machine.on},{name}_latency=TIME"
         )
     return found
