@@ -74,6 +74,15 @@ def test_a_sound_fleet_exits_0(sound: Path, run) -> None:
     assert out.splitlines()[-1] == "nobody is out"
 
 
+def test_a_sound_fleet_says_what_a_usual_group_gives_and_where_it_is_wider_than_a_node(sound: Path, run) -> None:
+    code, out, _ = run(f"fleet report {sound} --model llama-3.1-8b --tp 2")
+    assert code == 0
+    assert "nobody is out, so nothing costs tokens: a group of the usual devices gives" in out
+    assert "is wider than any node" not in out
+    wide = run(f"fleet report {sound} --model llama-3.1-70b --tp 64")[1]
+    assert "note: a group of 64 is wider than any node here (" in wide
+
+
 def test_nodes_that_were_expected_and_have_no_file_are_a_no(sound: Path, run) -> None:
     assert run(f"fleet report {sound} --expect 6")[0] == 0
     code, out, err = run(f"fleet report {sound} --expect 8")
@@ -136,6 +145,7 @@ def test_wrong_use_is_a_sentence_and_exit_2(sound: Path, tmp_path: Path, run) ->
         (f"report {tmp_path}", "holds no file of a node"),
         (f"report {sound} --fail-below best=1", "unknown ratio 'best'"),
         (f"report {sound} --least nan", "not a finite number"),
+        (f"report {sound} --model llama-3.1-70b --tp 7", "tp 7 does not share out the 64 query heads"),
         (f"report {sound} --model gemm:M=1,K=2,N=3", "no architecture"),
         (f"simulate --faults clok=1 -o {tmp_path / 'x'}", "did you mean 'clock'"),
         (f"report {sound} --save-baseline {sound / 'truth.json'}", "schema"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rooflens.api import model as known_model
 from rooflens.api.serving import predict
-from rooflens.errors import RooflensError
+from rooflens.errors import NoPath, RooflensError
 from rooflens.fleet.baseline import save, stored, usable
 from rooflens.fleet.gathered import NodeFile, gathered
 from rooflens.fleet.machines import Machines
@@ -65,15 +66,22 @@ def _priced(found: Report, files: tuple[NodeFile, ...], model: str, asked: dict[
     if is_alone(model):
         raise RooflensError(f"{model} has no architecture whose tokens could be priced; name a model")
     known_model(model)
-    machines, usual = Machines(files, found), dict[str, tuple[float, str]]()
-    notes: list[str] = []
+    machines, notes = Machines(files, found), list(_wider(files, asked))
+    usual: dict[str, float] = {}
+    for key in dict.fromkeys(one.key for one in found.devices):
+        try:
+            usual[key] = _tokens_per_s(model, machines.usual(key), asked)[0]
+        except NoPath as error:  # of this kind of device; anything else is so on every kind
+            notes.append(NOTES["no_price"].format(of=key, why=error))
+    out = {one.key for one in found.out}
+    notes += [NOTES["usual"].format(key=key, rate=f"{usual[key]:.5g}") for key in usual if key not in out]
 
     def priced(one: Standing) -> Standing:
+        if one.key not in usual:
+            return one
         try:
-            if one.key not in usual:
-                usual[one.key] = _tokens_per_s(model, machines.usual(one.key), asked)
             rate, bound = _tokens_per_s(model, machines.own(one), asked)
-            return replace(one, price=Price(rate, usual[one.key][0], bound))
+            return replace(one, price=Price(rate, usual[one.key], bound))
         except RooflensError as error:
             notes.append(NOTES["no_price"].format(of=one.of, why=error))
             return one
@@ -83,6 +91,13 @@ def _priced(found: Report, files: tuple[NodeFile, ...], model: str, asked: dict[
     said = {"model": model, **{name: f"{value}" for name, value in asked.items()}}
     devices = (*(priced(one) for one in worst), *rest)
     return replace(found, devices=devices, asked=said, notes=(*found.notes, *dict.fromkeys(notes)))
+
+
+def _wider(files: tuple[NodeFile, ...], asked: dict[str, Any]) -> Iterator[str]:
+    """That a group does not fit into a node, whose links are the only ones that were measured."""
+    count, most = asked.get("tp", 1) * asked.get("pp", 1), max(len(one.numbers) for one in files)
+    if 0 < most < count:
+        yield NOTES["wider"].format(count=count, most=most)
 
 
 def _tokens_per_s(model: str, machine: Machine, asked: dict[str, Any]) -> tuple[float, str]:

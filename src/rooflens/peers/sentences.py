@@ -35,6 +35,9 @@ NOTES: dict[str, str] = {
     "doubtful": "not one figure of all is trusted, so nobody is cleared; measure again while nothing else runs",
     "no_history": "{key}: not in the baseline; --save-baseline puts it there",
     "no_price": "{of}: what it costs is not known: {why}",
+    "usual": "{key}: nobody is out, so nothing costs tokens: a group of the usual devices gives {rate} tokens/s",
+    "wider": "a group of {count} is wider than any node here ({most}): its links are taken to be those "
+    "inside of a node",
     "wiring": "its path is {kind} and that of most others in this place is {usual}",
     "alone": "of the pairs of its devices only this one is behind: its cable, its port or its place in the topology",
 }
