@@ -592,7 +592,7 @@ def test_urls_are_completed_and_shown_without_what_they_hide():
 
 
 def test_a_recording_played_again_says_what_was_said_live(tmp_path):
-    engine, file = Engine(), tmp_path / "run.jsonl"
+    engine, file = Engine(), tmp_path / "new/inner/run.jsonl"
     with serving(engine) as url:
         targets, live = Targets([target(url)], QUICK, lambda page: append(file, page)), []
         for cycle in cycles(targets, 0.1, 4):

@@ -66,6 +66,21 @@ def test_an_output_that_nobody_reads_or_nobody_can_keep(room: Path, name: str) -
         fine(ran(quick(name), full), room, before)
 
 
+WRITES = {"--out": "x.json", "--plot": "x.svg", "--csv": "x.csv", "--save-baseline": "x.json"}
+OUT_AS = {"plot": "x.svg", "page": "x.html"}
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in REFUSED])
+def test_folders_of_what_is_written_are_made_where_they_are_not_there(room: Path, name: str) -> None:
+    furnished(name, room)
+    written = {opt for param in commands()[name].params for opt in param.opts} & {*WRITES}
+    line = quick(name)  # whose own places lose to those named behind
+    for opt in written:
+        line += [opt, f"new-{opt[2:]}/inner/{OUT_AS.get(name, WRITES[opt]) if opt == '--out' else WRITES[opt]}"]
+    assert ran(line).code == usual(name)
+    assert {opt for opt in written if list(Path(f"new-{opt[2:]}/inner").iterdir())} == written
+
+
 @pytest.mark.parametrize("nbytes", [0, 3000])
 @pytest.mark.parametrize("name", EVERY)
 def test_a_full_disk_leaves_no_half_file(room: Path, name: str, nbytes: int) -> None:

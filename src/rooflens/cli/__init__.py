@@ -115,7 +115,8 @@ def _loaded(module: str) -> click.Command:
     invoke_without_command=True,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong use or interrupted.\n\n"
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong use or interrupted. The folder of a file that is written "
+    "is made where it is not there.\n\n"
     "Example:  rooflens place llama-2-7b --on a100-sxm4-80gb --batch 16",
 )
 @click.option("--version", is_flag=True, help="Show the version and exit; with --json also what it runs on.")

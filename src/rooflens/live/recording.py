@@ -41,12 +41,13 @@ class Page:
 def append(path: Path, page: Page) -> None:
     """Adds a page to a recording, in one write, on a line of its own also behind one that was cut off.
 
-    Raises RooflensError where the file cannot be written.
+    Its folder is made where it is not there. Raises RooflensError where the file cannot be written.
     """
     said: dict[str, object] = {"schema": SCHEMA, "at_s": page.at_s, "url": page.url}
     said |= {"about": page.about} if page.about else {}
     said |= {"text": page.text} if page.text is not None else {"failed": page.failed or ""}
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab+") as file:
             begun = file.seek(max(0, file.tell() - 1)) >= 0 and file.read(1) not in (b"", b"\n")
             file.write(b"\n" * begun + json.dumps(said, ensure_ascii=True, allow_nan=False).encode() + b"\n")
