@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rooflens import artefacts
 from rooflens.errors import RooflensError
 from rooflens.fleet.faults import KINDS, Fault, FaultKind, chosen
 from rooflens.fleet.planted import node_names, wanted
@@ -32,6 +33,14 @@ def test_a_fault_slows_what_it_should(fault: FaultKind) -> None:
     assert slower
     assert {part(id) for id in slower} <= EVIDENCE[fault].slows  # a kind of fault is named as the cause that it plants
     assert kind(None).ceilings[0].trusted
+
+
+def test_a_made_up_gpu_multiplies_where_a_real_one_does() -> None:
+    """16 and 8 bit on its tensor cores, fp32 on vector units: the ids of the profile of an H200."""
+    profiles = (node_profile("n", devices=1), artefacts.shipped("h200-sxm-141gb"))
+    made, real = ({c.id for c in one.ceilings if c.id.startswith("compute/")} for one in profiles)
+    assert {"compute/matrix/bf16/burst", "compute/matrix/fp8/sustained", "compute/vector/fp32/burst"} <= made & real
+    assert not {id for id in made if id.endswith(("/burst", "/sustained"))} - real
 
 
 def test_a_plan_gives_each_fault_another_device() -> None:

@@ -23,7 +23,7 @@ LOSS = 0.05  # of what a fault slows, where nobody says another: the loss that a
 HELD_TO = 0.85  # of its limit: a device whose power is the fault
 SETTLED = 0.84  # of the fresh rate, under the power limit of a sound device
 SOUND = FakeMachine(
-    compute={"bf16": 800e12, "fp8": 1550e12, "fp32": 51e12},
+    compute={"bf16": 800e12, "fp8": 1550e12, "fp32": 51e12}, matrix=("bf16", "fp8"),
     memory={("main", "read"): 4.6e12, ("main", "write"): 4.7e12, ("main", "copy"): 4.3e12, ("main", "triad"): 4.2e12,
             ("L2", "read"): 9.6e12},
     caches=(Cache("L2", 60e6),), kind="gpu", links={"h2d": 55e9, "d2h": 55e9, "both": 48e9}, peers={1: 390e9},

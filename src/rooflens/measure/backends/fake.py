@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from rooflens.measure.backend import AttentionShape, Cannot, Kernel, State, Usage, waited_s
 from rooflens.measure.kernels import gemm_flops
@@ -22,7 +22,8 @@ COOL_DOWN_S = 0.4  # a rest this long cools the machine
 class FakeMachine:
     """The truth to be found.
 
-    compute: FLOP/s by dtype; memory: byte/s by (level, access). owned_cache_bytes: sets up to this run at
+    compute: FLOP/s by dtype, of which those in `matrix` are of matrix units, as of a GPU's tensor cores, and others of
+    vector units; memory: byte/s by (level, access). owned_cache_bytes: sets up to this run at
     `cached_times` the speed of memory, as when a cache is larger than it shows. noise: relative, symmetrical.
     throttle: rates fall to `throttled_to` of themselves after `throttle_after_s` without a rest.
     attention_share: share of the attainable rate that decode attention reaches. peak_times: derived peak / truth.
@@ -43,6 +44,7 @@ class FakeMachine:
             ("L3", "read"): 100e9,
         }
     )
+    matrix: tuple[str, ...] = ()
     caches: tuple[Cache, ...] = (Cache("L1", 32768, 2), Cache("L2", 524288, 2), Cache("L3", 2.0**25))
     launch_s: float = 1e-6
     host_launch_s: float = 4e-6
@@ -137,11 +139,11 @@ class FakeBackend:
 
     def peaks(self) -> tuple[Ceiling, ...]:
         """Peaks a chosen factor above the truth."""
+        times, rates = self.machine.peak_times, self.machine.compute.items()
         return tuple(
-            Ceiling(
-                f"compute/vector/{d}/peak", "compute", rate * self.machine.peak_times, "derived", dtype=d, path="vector"
-            )
-            for d, rate in self.machine.compute.items()
+            Ceiling(f"compute/{path}/{d}/peak", "compute", rate * times, "derived", dtype=d, path=path)
+            for d, rate in rates
+            for path in [self._unit(d)]
         )
 
     def gemm(self, dtype: str, m: int, n: int, k: int, seed: int) -> Sequence[Kernel]:
@@ -152,11 +154,12 @@ class FakeBackend:
         read, copy = (self.machine.memory.get(("main", access), math.inf) for access in ("read", "copy"))
         moved_s = BYTES[dtype] * (k * n / read + m * (k + n) / copy) if self.machine.kind == "gpu" else 0.0
         work_s = max(gemm_flops(m, n, k) / rate, moved_s)
-        error = self.machine.gemm_error
-        return [
-            self._kernel(work_s, "fake product", path="vector", error=error),
-            self._kernel(1.5 * work_s, "slow fake product", path="vector", error=error),
-        ]
+        how: dict[str, Any] = {"path": self._unit(dtype), "error": self.machine.gemm_error}
+        return [self._kernel(work_s, "fake product", **how), self._kernel(1.5 * work_s, "slow fake product", **how)]
+
+    def _unit(self, dtype: str) -> str:
+        """Where products of this format are multiplied."""
+        return "matrix" if dtype in self.machine.matrix else "vector"
 
     def stream(self, access: str, level: str, working_set_bytes: float, seed: int) -> Sequence[Kernel]:
         """One way, at the chosen rate."""
