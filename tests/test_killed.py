@@ -113,6 +113,7 @@ def test_a_lab_killed_at_any_time(room: Path, fonts: str, moment: int) -> None:
     fine(room, set())
     assert run(0, line_of("lab"), fonts).returncode == 0
     fine(room, set())
+    assert not list((room / "my-lab").glob(".*"))
 
 
 def test_a_recording_that_was_killed_goes_on(room: Path) -> None:

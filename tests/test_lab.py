@@ -22,7 +22,7 @@ from rooflens.lab.interpretation import interpretation
 from rooflens.lab.observe import observations
 from rooflens.lab.pairing import Other
 from rooflens.lab.run import ROOFLINE_SCHEMA, Request, Roofline, keep, lab
-from rooflens.lab.staging import ARTEFACTS, profile_file, profile_place, writable
+from rooflens.lab.staging import ARTEFACTS, Staged, profile_file, profile_place, writable
 from rooflens.lab.take import contexts, take
 from rooflens.measure.backend import AttentionShape
 from rooflens.measure.backends.fake import FakeBackend, FakeMachine
@@ -264,6 +264,23 @@ def test_a_folder_where_a_file_must_go_is_a_sentence_and_loses_nothing(profile: 
     with pytest.raises(RooflensError, match=r"roofline\.png is a folder"):
         lab(request_to(tmp_path), profile, ignore)
     assert artefacts.profile(tmp_path) == profile
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_what_a_killed_lab_left_hidden_goes_with_the_next_and_what_a_living_one_writes_stays(
+    profile: Profile, tmp_path: Path
+) -> None:
+    left = tmp_path / ".staging-left"
+    left.mkdir()
+    (left / "profile.json").touch()
+    (tmp_path / "mine.txt").touch()
+    living = Staged(tmp_path)
+    lab(request_to(tmp_path), profile, ignore)
+    assert {path.name for path in tmp_path.glob(".*")} == {living.folder.name}
+    assert (tmp_path / "mine.txt").exists()
+    living.drop()
+    living.drop()
+    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.usefixtures("no_drawing")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rooflens import artefacts
 from rooflens.errors import RooflensError
+from rooflens.held import Held, held, sweep
 from rooflens.lab.observe import read_slope
 from rooflens.roofline.profile import Profile
 
@@ -25,18 +24,27 @@ OURS = frozenset({*ARTEFACTS, EXTENSION, MANIFEST})
 
 @dataclass(slots=True)
 class Staged:
-    """The files of one run until they are whole. Raises RooflensError when `out` cannot take them."""
+    """The files of one run until they are whole. Raises RooflensError when `out` cannot take them.
+
+    What a run that was killed left hidden in `out` is taken away.
+    """
 
     out: Path
-    folder: Path = field(init=False)
+    own: Held = field(init=False)
     made: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         try:
             self.out.mkdir(parents=True, exist_ok=True)
-            self.folder = Path(tempfile.mkdtemp(prefix=STAGING, dir=self.out))
+            sweep(self.out, STAGING)
+            self.own = held(self.out, STAGING)
         except OSError as error:
             raise _cannot(self.out, error) from None
+
+    @property
+    def folder(self) -> Path:
+        """Where they are until then."""
+        return self.own.path
 
     def put(self, name: str, content: bytes) -> None:
         """Writes one file of the run."""
@@ -81,7 +89,7 @@ class Staged:
 
     def drop(self) -> None:
         """Removes the hidden folder with whatever is left in it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.own.drop()
 
 
 def usable(profile: Profile) -> bool:

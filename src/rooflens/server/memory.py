@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
-from rooflens import artefacts
+from rooflens import artefacts, held
 from rooflens.errors import RooflensError
 
 SHARED = Path("/dev/shm")  # noqa: S108 - the kernel's file system in memory; a folder of it is made for us alone
 NAME = re.compile(r"[^A-Za-z0-9._-]+")
-OURS = "rooflens-held-"  # of folders that whoever made them holds a lock on as long as he lives
+OURS = "rooflens-held-"
 MOST_CONFIGS = 64
 
 
@@ -24,59 +23,20 @@ MOST_CONFIGS = 64
 def folder() -> Iterator[Path]:
     """A private folder in memory, gone when it is left. Raises RooflensError on a system that has none.
 
-    Its lock ends with this process however that ends, so that `sweep` knows what nobody holds any more.
+    Held as long as this process lives, so that `sweep` knows what nobody holds any more.
     """
     if not (SHARED.is_dir() and os.access(SHARED, os.W_OK)):
         raise RooflensError("this system has no /dev/shm, and files are read in memory alone; use the command line")
-    made, lock = _held()
+    made = held.held(SHARED, OURS)
     try:
-        yield made
+        yield made.path
     finally:
-        shutil.rmtree(made, ignore_errors=True)
-        os.close(lock)
-
-
-def _held() -> tuple[Path, int]:
-    """A new folder and its lock; another one, where somebody swept it away before it was locked."""
-    while True:
-        made = Path(tempfile.mkdtemp(prefix=OURS, dir=SHARED))
-        with suppress(FileNotFoundError):
-            lock = _open(made)
-            try:
-                free = _is_free(lock) and os.fstat(lock).st_nlink
-            except OSError:  # no locks here: nobody sweeps either
-                free = True
-            if free:
-                return made, lock
-            os.close(lock)
-
-
-def _open(folder: Path) -> int:
-    """A folder itself, opened: no link to one."""
-    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-
-
-def _is_free(folder: int) -> bool:
-    """Whether nobody held this open folder; we do from now on. Raises OSError where nothing can be locked."""
-    from fcntl import LOCK_EX, LOCK_NB, flock
-
-    try:
-        flock(folder, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        made.drop()
 
 
 def sweep() -> None:
-    """Takes away what processes of this user left behind that were killed. A folder that somebody holds stays."""
-    for left in SHARED.glob(f"{OURS}*"):
-        with suppress(OSError):
-            there = _open(left)
-            try:
-                if os.fstat(there).st_uid == os.getuid() and _is_free(there):
-                    shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(there)
+    """Takes away what processes of this user left behind that were killed."""
+    held.sweep(SHARED, OURS)
 
 
 @contextmanager
