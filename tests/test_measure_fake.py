@@ -122,13 +122,6 @@ def test_a_disturbed_ceiling_is_refused_with_its_reason(truth, word):
     assert profile.machine().find("compute") == []
 
 
-def test_what_contention_spoiled_can_be_asked_for_by_name():
-    profile = profile_of(cpu_share=0.5)
-    doubtful = profile.machine(doubtful=True).compute("fp32")
-    assert doubtful.value == pytest.approx(100e9, rel=2 * ONE_PERCENT)  # half of the truth, and it says why
-    assert doubtful.note.startswith("doubtful: contention")
-
-
 def test_a_cache_larger_than_it_shows_is_outgrown():
     profile = profile_of(owned_cache_bytes=200 * 2**20)
     read = profile.ceiling("memory/main/read")

@@ -12,7 +12,6 @@ from rooflens.roofline.profile import (
     AttentionPoint,
     Cache,
     Device,
-    Gate,
     GemmPoint,
     Profile,
     check_rates,
@@ -110,22 +109,13 @@ def test_the_machine_of_a_profile_has_what_was_measured_and_is_believed():
     assert (found.complete, found.quick, found.method) == (True, False, 1)
 
 
-def test_what_was_refused_for_others_alone_can_be_asked_for_up_to_its_derived_peak():
-    refused = [
-        roof("in reach", value=9.0, dtype="bf16", path="matrix", trusted=False, why_not="others ran"),
-        roof("at it", value=10.0, dtype="bf16", trusted=False), roof("above", value=11.0, dtype="bf16", trusted=False),
-        roof("no peak", value=99.0, dtype="fp8", trusted=False), roof("wrong", value=1.0, dtype="bf16", trusted=False),
-        roof("read", "memory", 99.0, level="main", trusted=False),
-    ]  # fmt: skip
-    peak = roof("peak", value=10.0, dtype="bf16", origin="derived")
-    slope = roof("memory peak", "memory", 5.0, origin="derived", level="main")
-    disturbed = [Gate(c.id, reasons=("others ran",)) for c in refused if c.id != "wrong"] + [Gate("wrong")]
-    told = profile(*refused, peak, slope, gates=tuple(disturbed))
-    assert told.machine().ceilings == ()
-    found = told.machine(doubtful=True)
-    assert [c.id for c in found.ceilings] == ["in reach", "at it", "no peak", "read"]
-    assert all(c.trusted for c in found.ceilings)
-    assert found.ceilings[0].note == "doubtful: others ran"
+def test_what_was_refused_and_what_was_derived_are_no_roofs_of_its_machine():
+    told = profile(
+        roof("refused", value=9.0, dtype="bf16", path="matrix", trusted=False, why_not="others ran"),
+        roof("peak", value=10.0, dtype="bf16", origin="derived"), roof("kept", value=8.0, dtype="bf16"),
+    )  # fmt: skip
+    assert [c.id for c in told.machine().ceilings] == ["kept"]
+    assert [c.id for c in told.refused()] == ["refused"]
 
 
 def test_collectives_take_the_link_of_the_most_devices_else_the_nearest():

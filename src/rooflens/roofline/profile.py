@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from rooflens.records import field, html, record, replace
+from rooflens.records import field, html, record
 from rooflens.roofline.across import Across
 from rooflens.roofline.ceilings import Ceiling, Machine
 from rooflens.roofline.collective import CollectivePoint, CopyPoint
@@ -208,15 +208,9 @@ class Profile:
     def __post_init__(self) -> None:
         check_rates(self.ceilings)
 
-    def machine(self, name: str = "here", *, doubtful: bool = False) -> Machine:
-        """The measured, trusted ceilings as a machine; derived peaks and refused figures stay behind.
-
-        doubtful: take in what was refused only because others ran meanwhile, with that reason as its note. Such a
-        rate is too low rather than wrong: whoever asks for it must say so.
-        """
+    def machine(self, name: str = "here") -> Machine:
+        """The measured, trusted ceilings as a machine; derived peaks and refused figures stay behind."""
         kept = with_groups((c for c in self.ceilings if c.trusted and c.origin == "measured"), self.collectives)
-        if doubtful:
-            kept += tuple(replace(c, trusted=True, note=f"doubtful: {c.why_not}") for c in self._disturbed())
         return Machine(
             name=name,
             title=self.device.title,
@@ -233,12 +227,6 @@ class Profile:
     def ceiling(self, id: str) -> Ceiling | None:
         """The ceiling of this id, trusted or not."""
         return next((c for c in self.ceilings if c.id == id), None)
-
-    def _disturbed(self) -> list[Ceiling]:
-        disturbed = {g.id for g in self.gates if g.reasons}
-        peaks = {c.dtype: c.value for c in self.ceilings if c.origin == "derived" and c.kind == "compute"}
-        refused = [c for c in self.refused() if c.id in disturbed]
-        return [c for c in refused if c.kind != "compute" or c.value <= peaks.get(c.dtype, c.value)]
 
     def refused(self) -> tuple[Ceiling, ...]:
         """Measured ceilings nobody should use, each with its `why_not`."""
