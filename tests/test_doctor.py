@@ -185,7 +185,7 @@ def test_amd_links_are_judged_by_hops(doctor) -> None:
 
 def test_ports_are_up_down_or_uneven(doctor) -> None:
     good = doctor(ports(*["25 GB/s"] * 12, gpus=8))
-    assert "12 NVLinks are active, 300 GB/s" in the(good, "ports").what
+    assert "12 NVLinks are active, a signal of 300 GB/s" in the(good, "ports").what
     down = the(doctor(ports(*["25 GB/s"] * 11, "<inactive>")), "port_down")
     assert (down.severity, down.cost) == ("fault", "all-reduces take 1.09 times as long")  # 12 / 11
     assert the(doctor(ports("<inactive>", "<inactive>")), "ports_down").severity == "fault"

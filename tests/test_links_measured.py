@@ -7,6 +7,7 @@ import json
 import sys
 import time
 import types
+from pathlib import Path
 
 import pytest
 from fake_group import FakeGroup, FakeLinks
@@ -18,7 +19,8 @@ from rooflens import artefacts
 from rooflens.cli import main
 from rooflens.cli.measure import _landed
 from rooflens.errors import NoPath
-from rooflens.lab.linked import behind, joined, odd, promised, with_links
+from rooflens.fleet.gathered import measured
+from rooflens.lab.linked import behind, joined, odd, promise, promised, with_links
 from rooflens.lab.run import roofline_of
 from rooflens.measure.backend import Cannot
 from rooflens.measure.backends import cuda
@@ -387,6 +389,16 @@ def test_a_dead_link_and_other_devices_are_said():
     assert promised(node, (0, 1)) == 2 * 25e9
     assert promised(None, (0, 1)) is None
     assert promised(Node((Gpu(0), Gpu(1)), (Link(0, 1, "NVLink", 2),)), (0, 1)) is None  # no rate of a port is known
+
+
+def test_a_link_promises_what_its_maker_states_and_the_fleet_says_the_same():
+    gpus = tuple(Gpu(i, "NVIDIA H200", 150.754e9, ports=port(*[26.562e9] * 18)) for i in range(2))  # as its tools show
+    node = Node(gpus, (Link(0, 1, "NVLink", 18),))
+    assert promised(node, (0, 1)) == 18 * 25e9  # 900 GB/s both ways, as the datasheet says
+    profile = artefacts.profile(Path(__file__).parents[1] / "experiments/h200_x2/profile.json")
+    assert promise(profile) == 450e9  # which was written as 18 x 26.562 GB/s
+    assert {path.bytes_per_s for path in measured("n", profile).paths.values()} == {450e9}
+    assert promise(replace(profile, node=None)) == pytest.approx(18 * 26.562e9)
 
 
 def test_two_pairs_with_bridges_promise_together_what_leads_from_one_to_the_other():

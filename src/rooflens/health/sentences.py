@@ -33,7 +33,7 @@ WHAT: dict[str, str] = {
     "nic_near": "GPU {gpus}: a network card behind the same switch ({kind})",
     "nic_far": "GPU {gpus}: no network card is nearer than {kind}",
     "vm": "this is a virtual machine ({hypervisor}): paths between devices are what it shows, not what is there",
-    "ports": "GPU {gpus}: all {all} NVLinks are active, {rate} a direction together",
+    "ports": "GPU {gpus}: all {all} NVLinks are active, a signal of {rate} a direction together",
     "port_down": "GPU {gpus}: {count} of {all} NVLinks are inactive ({ports})",
     "ports_down": "GPU {gpus}: all {all} NVLinks are inactive: no bridge, or no fabric",
     "port_slow": "GPU {gpus}: NVLinks run at different rates ({rates})",

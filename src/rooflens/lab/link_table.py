@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rooflens.lab.linked import promise
 from rooflens.records import record
-from rooflens.roofline.ceilings import Ceiling
 from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.exchanges import Fit, fits
 from rooflens.roofline.knee import Line, line
@@ -25,13 +25,13 @@ class Tables:
 
 def tables(profile: Profile) -> Tables:
     """What was found of links, each rate with its share of what they promise ("" where that is not known)."""
-    promise = next((c for c in profile.ceilings if c.access == "promised"), None)
+    promised = promise(profile)
     sizes = [*(p.bytes for p in profile.copies), *(p.bytes for p in profile.collectives)]
     return Tables(
-        tuple(_collective(one, promise) for one in fits(profile.collectives)),
-        tuple(_copy(pair, points, promise) for pair, points in by_pair(profile.copies).items()),
+        tuple(_collective(one, promised) for one in fits(profile.collectives)),
+        tuple(_copy(pair, points, promised) for pair, points in by_pair(profile.copies).items()),
         show_binary(max(sizes, default=0.0)),
-        show(promise.value, promise.unit) if promise else None,
+        show(promised, "B/s") if promised else None,
     )
 
 
@@ -49,23 +49,23 @@ def in_a_copy(points: Sequence[CopyPoint]) -> Line:
     return line([(p.bytes, p.time_s) for p in points])
 
 
-def _collective(one: Fit, promise: Ceiling | None) -> tuple[str, ...]:
+def _collective(one: Fit, promised: float | None) -> tuple[str, ...]:
     return (
         one.operation, str(one.devices), one.launcher, show(one.latency_s, "s", 3), _size(one.knee_bytes),
-        show(one.bus_bytes_per_s, "B/s"), _share(one.bus_bytes_per_s, promise),
+        show(one.bus_bytes_per_s, "B/s"), _share(one.bus_bytes_per_s, promised),
         f"{percent(one.typical_error, 2)}, {percent(one.worst_error, 2)}",
     )  # fmt: skip
 
 
-def _copy(pair: str, points: Sequence[CopyPoint], promise: Ceiling | None) -> tuple[str, ...]:
+def _copy(pair: str, points: Sequence[CopyPoint], promised: float | None) -> tuple[str, ...]:
     found, rate = in_a_copy(points), points[-1].bytes_per_s
     return (pair, points[0].level, show(found.latency_s, "s", 3), _size(found.knee_bytes), show(rate, "B/s"),
-            _share(rate, promise))  # fmt: skip
+            _share(rate, promised))  # fmt: skip
 
 
 def _size(bytes: float) -> str:
     return show_binary(bytes, 3)
 
 
-def _share(rate: float, promise: Ceiling | None) -> str:
-    return percent(rate / promise.value) if promise else ""
+def _share(rate: float, promised: float | None) -> str:
+    return percent(rate / promised) if promised else ""

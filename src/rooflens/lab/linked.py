@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from rooflens.errors import told
+from rooflens.health.judged import chips_of
 from rooflens.health.routes import route
 from rooflens.measure.backend import Backend
 from rooflens.measure.budget import Budget
@@ -17,7 +18,7 @@ from rooflens.measure.options import Options, Progress, silent
 from rooflens.records import replace
 from rooflens.roofline.across import BEHIND
 from rooflens.roofline.ceilings import Ceiling
-from rooflens.roofline.collective import CopyPoint, both_ways
+from rooflens.roofline.collective import CopyPoint, both_ways, pair_of
 from rooflens.roofline.exchanges import copy_ceilings, link_ceilings
 from rooflens.roofline.node import Node
 from rooflens.roofline.profile import Profile
@@ -106,10 +107,18 @@ def joined(
 def promised(node: Node | None, numbers: Sequence[int]) -> float | None:
     """Byte/s that the links of one device to the others carry in one direction: links x link rate, of the least device.
 
-    By the tools alone, no datasheet; None where they do not say. Over PCIe: lanes x lane rate of the slowest device.
+    How many links: by the tools. The rate of one: as its maker states it, as `fleet report` and `doctor` say it, since
+    what the tools of an NVLink show is its signal, coding and all (26.562 GB/s of the 25 of an H200); theirs where the
+    chip is not known. Over PCIe: lanes x lane rate of the slowest device. None where the tools do not say.
     """
     gpus = [gpu.index for gpu in (node.gpus if node else None) or () if gpu.index in numbers]
-    return route(node, {}, gpus).bytes_per_s if node and len(gpus) > 1 else None
+    return route(node, chips_of(node), gpus).bytes_per_s if node and len(gpus) > 1 else None
+
+
+def promise(profile: Profile) -> float | None:
+    """The same of a profile's copies as they are read now, else as it was written there."""
+    written = next((c.value for c in profile.ceilings if c.access == PROMISED), None)
+    return promised(profile.node, [n for p in profile.copies for n in pair_of(p.pair) or ()]) or written
 
 
 def odd(node: Node | None, copies: Sequence[CopyPoint] = ()) -> Iterator[str]:

@@ -33,7 +33,7 @@ EN: dict[str, str] = {
     "measure.rate": "rate",
     "measure.collectives": "collectives, bus rate at up to {size}; at the knee latency and bytes take as long:",
     "measure.copies": "copies between devices, one direction's rate at up to {size} (0-1: from 0 to 1; 0+1: both at once):",
-    "measure.promised": "promised, by links x link rate: {rate} a direction",
+    "measure.promised": "promised, by links x the stated rate of one: {rate} a direction",
 }
 
 ES: dict[str, str] = {
@@ -67,7 +67,7 @@ ES: dict[str, str] = {
     "measure.rate": "tasa",
     "measure.collectives": "colectivas, tasa de bus hasta {size}; en el codo la latencia y los bytes tardan lo mismo:",
     "measure.copies": "copias entre dispositivos, tasa de una dirección hasta {size} (0-1: de 0 a 1; 0+1: ambas a la vez):",
-    "measure.promised": "prometido, por enlaces x tasa del enlace: {rate} por dirección",
+    "measure.promised": "prometido, por enlaces x la tasa declarada de uno: {rate} por dirección",
 }
 
 VI: dict[str, str] = {
@@ -101,5 +101,5 @@ VI: dict[str, str] = {
     "measure.rate": "tốc độ",
     "measure.collectives": "thao tác tập thể, tốc độ bus tới {size}; tại điểm gãy độ trễ và số byte tốn thời gian như nhau:",
     "measure.copies": "sao chép giữa các thiết bị, tốc độ một chiều tới {size} (0-1: từ 0 sang 1; 0+1: cả hai cùng lúc):",
-    "measure.promised": "cam kết, theo số liên kết x tốc độ mỗi liên kết: {rate} mỗi chiều",
+    "measure.promised": "cam kết, theo số liên kết x tốc độ công bố của một liên kết: {rate} mỗi chiều",
 }
