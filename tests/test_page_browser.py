@@ -349,13 +349,13 @@ def test_who_asked_often_enough_has_a_button(visit) -> None:
 def test_a_server_that_is_gone_is_a_sentence_and_a_button(visit) -> None:
     page = settled(visit())
     page.context.set_offline(True)
-    page.fill("#context", "2048")
+    page.fill("#context", "1024")
     page.press("#context", "Enter")
     until(page, "document.getElementById('error').textContent.includes('nobody answers')")
     page.context.set_offline(False)
     page.click("#again")
     until(page, "document.getElementById('error').textContent === ''")
-    assert "2048" in page.inner_text("#commands")
+    assert "1024" in page.inner_text("#commands")
     assert not page.is_visible("#fault")
 
 
