@@ -462,3 +462,21 @@ def test_characters_that_the_terminal_cannot_write_are_escaped() -> None:
     assert (code, said.startswith("rooflens: unknown model 'nons"), "Traceback" in said) == (2, True, False)
     dash = "from rooflens import cli; cli._open_streams(); print(chr(0x2014))"
     assert told_by_a_shell(f"{shlex.quote(sys.executable)} -c {shlex.quote(dash)}", **C_LOCALE) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ceilings llama-3.1-8b --on", "plan llama-3.1-8b --ttft 1s --tpot 50ms --users 4 --on", "page -o page.html --on",
+     "advise llama-3.1-8b --on l4 --to"],
+)  # fmt: skip
+def test_machines_have_commas_between_or_the_flag_again_on_every_verb(
+    cli, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [*line.split(), "l40s,h100-sxm5-80gb"]
+    code, out, _ = cli(*words, *([] if "page" in line else ["--json"]))
+    page = (tmp_path / "page.html").read_bytes() if "page" in line else b""
+    assert code == 0
+    assert cli(*words[:-1], "l40s", words[-2], "h100-sxm5-80gb", *([] if page else ["--json"])) == (code, out, "")
+    assert page == ((tmp_path / "page.html").read_bytes() if page else b"")
+    assert cli(*words, words[-2], "l40s") == (2, "", "rooflens: machines: l40s is named twice\n")

@@ -17,6 +17,7 @@ from rooflens.cli.options import (
     json_flag,
     lang,
     load_options,
+    machines,
     on,
     out_option,
     sizes,
@@ -44,15 +45,13 @@ HEADS = ("lever", "gain_floor", "gain_estimate", "stops_at", "memory", "usd", "f
     "--acceptance", type=Finite(0, 1), help="Share of drafted tokens kept when drafting is tried (default 0.7)."
 )
 @click.option("--for", "goal", type=click.Choice(list(GOALS)), default="throughput", show_default=True)
-@click.option(
-    "--to", metavar="MACHINES", help="Other machines to try, with commas (default: the best of the catalogue)."
-)
+@machines("--to", "Other machines to try, by default the best of the catalogue")
 @out_option
 @lang
 @json_flag
 def command(
-    model: str, on: str, batch: str, context: str | None, to: str | None, out: Path | None, lang: str, as_json: bool,
-    runtime_bytes: str | None, graph_bytes: str | None, **asked: Any,
+    model: str, on: str, batch: str, context: str | None, to: list[str] | None, out: Path | None, lang: str,
+    as_json: bool, runtime_bytes: str | None, graph_bytes: str | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Which change to how MODEL is served pays most, and where does it stop paying?
 

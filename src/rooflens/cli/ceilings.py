@@ -9,7 +9,7 @@ import click
 from rooflens import artefacts
 from rooflens.api.claims import ceilings
 from rooflens.batch_one import CONTEXT, CONVENTIONS, SCHEMA, Ceilings, Top
-from rooflens.cli.options import SAME, json_flag, lang
+from rooflens.cli.options import SAME, json_flag, lang, machines
 from rooflens.cli.printing import emit, table
 from rooflens.cli.rows import rows_option, write
 from rooflens.present.retold import retold
@@ -20,7 +20,7 @@ from rooflens.units import show
 
 @click.command("ceilings", epilog="Example:  rooflens ceilings llama-3.1-8b:q4_k_m --on h100-sxm5-80gb,l4")
 @click.argument("models")
-@click.option("--on", required=True, metavar="MACHINES", help="Machines with commas between, each as elsewhere.")
+@machines("--on", "Machines", required=True)
 @click.option(
     "--context",
     type=click.IntRange(1, 1 << 40),
@@ -32,7 +32,9 @@ from rooflens.units import show
 @rows_option
 @lang
 @json_flag
-def command(models: str, on: str, context: int, math: str | None, out: Path | None, lang: str, as_json: bool) -> None:
+def command(
+    models: str, on: list[str], context: int, math: str | None, out: Path | None, lang: str, as_json: bool
+) -> None:
     """Tokens/s that nobody can beat at batch 1: each of MODELS on each machine.
 
     MODELS have commas between; MODEL:WEIGHTS sets the stored format, as llama-3.1-8b:q4_k_m. There is no column of

@@ -36,6 +36,25 @@ on = click.option(
 )
 
 
+def _machines(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[str] | None:
+    """Each machine that is named, in order; None for none."""
+    from rooflens.api.named import several
+
+    return several([name for text in given for name in several(text, "machines")], "machines") if given else None
+
+
+def machines(flag: str, about: str, name: str | None = None, *, required: bool = False) -> Callable[[F], F]:
+    """Several machines, on every verb that takes them: with commas between, or the flag again."""
+    return click.option(
+        *filter(None, (flag, name)),
+        multiple=True,
+        required=required,
+        metavar="MACHINES",
+        callback=_machines,
+        help=f"{about}: each as elsewhere, commas between, or {flag} again.",
+    )
+
+
 USUAL_TOKENS = f"{DEFAULT_TOKENS}, or all that the model has"  # what models.lengths.usual_tokens gives
 # what a flag means on every verb that has it: their helps begin so
 SAME = {

@@ -20,6 +20,7 @@ from rooflens.cli.options import (
     format_options,
     json_flag,
     lang,
+    machines,
 )
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit
@@ -47,9 +48,7 @@ def state_options(function: F) -> F:
     count = click.IntRange(1)
     for option in (
         click.argument("model", default=MODEL),
-        click.option(
-            "--on", "machines", multiple=True, metavar="MACHINE", help="One to four; the first is predicted for."
-        ),
+        machines("--on", "One to four machines, the first is predicted for", "machines"),
         click.option(
             "--phase",
             type=click.Choice(["decode", "prefill"]),

@@ -10,7 +10,7 @@ import click
 
 from rooflens import artefacts
 from rooflens.api.serving import plan
-from rooflens.cli.options import answer_file, format_options, json_flag, lang, out_option
+from rooflens.cli.options import answer_file, format_options, json_flag, lang, machines, out_option
 from rooflens.cli.predict import bytes_options, reserve_options, said_bytes
 from rooflens.cli.printing import emit, headed
 from rooflens.errors import AnswerIsNo, RooflensError
@@ -31,7 +31,7 @@ SHOWN = 12
 @click.option("--users", type=click.IntRange(1, 1 << 20), required=True, help="Sequences in decode at the same time.")
 @click.option("--prompt", type=click.IntRange(1), default=1024, show_default=True, help="Tokens of a request.")
 @click.option("--output", type=click.IntRange(1), default=512, show_default=True, help="Tokens of an answer.")
-@click.option("--on", "on", metavar="MACHINES", help="Machines to try, with commas (default: all with a price).")
+@machines("--on", "Machines to try, by default all with a price")
 @click.option("--percentile", help="Refused: percentiles under load need a queueing model.")
 @format_options
 @reserve_options
@@ -40,8 +40,8 @@ SHOWN = 12
 @lang
 @json_flag
 def command(
-    model: str, ttft: str, tpot: str, users: int, on: str | None, percentile: str | None, out: Path | None, lang: str,
-    as_json: bool, runtime_bytes: str | None, graph_bytes: str | None, **asked: Any,
+    model: str, ttft: str, tpot: str, users: int, on: list[str] | None, percentile: str | None, out: Path | None,
+    lang: str, as_json: bool, runtime_bytes: str | None, graph_bytes: str | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Which machines, how many, and how shared serve MODEL to so many users within these times?
 
