@@ -146,6 +146,8 @@ def test_a_database_of_something_else_or_a_damaged_one_is_a_sentence(tmp_path):
     whole = database(tmp_path / "db", kernels=[PREFILL])
     with pytest.raises(RooflensError):
         observed(tmp_path, whole[: len(whole) // 2])
+    with pytest.raises(BadFile, match="export it again"):  # what SQLite says of it quotes the byte, which is no UTF-8
+        observed(tmp_path, whole.replace(b"CREATE TABLE TARGET_INFO_GPU (", b"CREATE TABLE TARGET_INFO_GPU \xb4", 1))
 
 
 def test_a_table_that_is_a_view_is_not_run(tmp_path):

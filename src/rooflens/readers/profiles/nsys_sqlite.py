@@ -33,7 +33,7 @@ def database(content: Content) -> Observed:
         try:
             with closing(_opened(path)) as connection:
                 return _Reader(connection, content.where).read()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: what SQLite says quotes bytes of the file
             raise BadFile(content.where, [f"the database cannot be read ({error!s:.100}); export it again"]) from None
 
 
