@@ -224,6 +224,8 @@ BAD = [
     ("place llama-2-7b --on a100-sxm4-80gb,nvlink_latency=2", "no unit"),
     ("place llama-2-7b --on a100-sxm4-80gb,nvlink_latenzy=2us", "did you mean 'nvlink_latency'"),
     ("place gemm:M=1,K=2,N=3 --on t4 --pp 2", "leave out pp"),
+    ("place gemm:M=1,K=2,N=3 --on t4 --attention unfused", "leave out attention"),
+    ("predict gemm:M=1,K=2,N=3 --on t4 --attention unfused", "leave out attention"),
     (f"{PLACE} --routing-skew 1", "has no experts"),
     (f"{PLACE} --phase prefill --tokens 2", "a decode step that verifies drafts"),
     (f"{PLACE} --tp 3", "tp may be 1, 2, 4, 8, 16, 32"),

@@ -147,17 +147,18 @@ def answer(question: Question, on: str | Machine) -> Answer:
 
 def _answer_alone(question: Question, there: Machine) -> Answer:
     found = alone(question.what, question.attention)
-    _no_step(question)
+    _no_step(question, found.name)
     precision, notes = resolve(workload.precision(dtype("bf16"), question.weights, question.kv), there, question.math)
     cost = found.cost(precision)
     operators = (Operator(found.name, 1, cost, found.rows, letters=found.letters),)
     return _answer(question, there, operators, precision, {"operator": question.what}, notes)
 
 
-def _no_step(question: Question) -> None:
+def _no_step(question: Question, name: str) -> None:
     """An operator alone has its sizes in its text: what would set a step says nothing about it, so it is refused."""
     plain = Question(question.what)
-    options = ("phase", "batch", "context", "prompt", "output", "mask", *DEVICES, "link", "routing_skew", "tokens")
+    step = ("phase", "batch", "context", "prompt", "output", "mask", *DEVICES, "link", "routing_skew", "tokens")
+    options = (*step, "fused", *(() if name == "attention" else ("attention",)))
     nothing_beside(question.what, SIZED, [name for name in options if getattr(question, name) != getattr(plain, name)])
 
 

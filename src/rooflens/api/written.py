@@ -38,8 +38,9 @@ def _operator(question: Question, load: Load, there: Machine, asked: Alone) -> O
     from rooflens.prediction.kernel_of import Known
     from rooflens.prediction.operator import predict_operator
 
-    formats = () if asked.collective else ("weights", "kv", "math", "attention", "flavour")
-    applying = (*formats, "engine", *(("link",) if asked.collective else ()))
+    formats = () if asked.collective else ("weights", "kv", "math", "flavour")
+    built = ("attention",) if asked.name == "attention" else ()
+    applying = (*formats, *built, "engine", *(("link",) if asked.collective else ()))
     _only(question, load, applying, SIZED)
     if load.engine in PLAIN:
         raise RooflensError(f"{load.engine} is a stack of a whole model; name an engine, or leave --engine away")
