@@ -50,6 +50,13 @@ def test_a_folder_that_cannot_be_written_is_a_sentence() -> None:
         artefacts.write_bytes(Path("/proc/x/a.json"), b"")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_file_with_a_byte_order_mark_is_read_by_it(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "a.json"
+    file.write_bytes('{"name": "é"}'.encode(encoding))
+    assert artefacts.read_json(file) == {"name": "é"}
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_profile_or_a_sentence(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     file = tmp_path_factory.mktemp("any") / "p.json"

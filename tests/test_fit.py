@@ -109,7 +109,10 @@ def test_the_door_writes_a_file_that_predict_takes(cli, tmp_path):
         (["1,1024,512,x", "4,1024,512,9"], "not a number"),
         (["1,1024,512,-3", "4,1024,512,9"], "above 0"),
         (["1.5,1024,512,8", "4,1024,512,9"], "batch"),
-        (["1,1024", "4,1024,512,9"], "not a number"),
+        (["1,1024", "4,1024,512,9"], "line 2: output is missing"),
+        (["1,1024,512,8,5", "4,1024,512,9"], "line 2: has more values than columns"),  # 8.5 with a comma
+        (["1,1024,512,inf", "4,1024,512,9"], "and finite"),
+        (["1,1024,512,1e200", "4,1024,512,9"], "e+"),
     ],
 )
 def test_points_that_no_engine_gives_are_refused_in_a_sentence(cli, tmp_path, rows, said):
@@ -118,6 +121,30 @@ def test_points_that_no_engine_gives_are_refused_in_a_sentence(cli, tmp_path, ro
     assert result.code == 2
     assert said in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (f"{HEAD},batch", "there twice: batch"),
+        (f"{HEAD},tpot_s", "both say the time"),
+        (HEAD.replace("batch", "Batch"), "missing: batch$"),
+    ],
+)
+def test_columns_that_say_two_things_are_not_chosen_from(head, said):
+    from rooflens.cli.fit import read_points
+
+    with pytest.raises(BadFile, match=said):
+        read_points(f"{head}\n1,1024,512,8,9\n", "mine.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_table_is_read_as_spreadsheets_and_people_write_it(tmp_path, encoding):
+    from rooflens.cli.fit import measured
+
+    file = tmp_path / "mine.csv"
+    file.write_bytes("batch, prompt, output, tpot_ms\r\n4, 1024, 512, 8\r\n".encode(encoding))
+    assert measured(file) == [{"batch": 4, "prompt": 1024, "output": 512, "tpot_s": 0.008}]
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2", "batch,prompt,output\n1,2,3", f"{HEAD},tpot_s\n1,2,3,4,5", "\0\0"])

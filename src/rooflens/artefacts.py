@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
@@ -133,7 +134,10 @@ def parse_json(text: str | bytes, path: str) -> Any:
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
-    """The text of a regular file of bounded size: a device or a pipe may never end."""
+    """The text of a regular file of bounded size: a device or a pipe may never end.
+
+    UTF-8, or what a byte order mark says, as Windows writes one.
+    """
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode):
@@ -141,7 +145,9 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
         size = state.st_size
         if size > largest_bytes:
             raise RooflensError(f"{path} is {size} bytes; files of this kind are read up to {largest_bytes}")
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            marked = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        return path.read_text(encoding="utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError:
         raise BadFile(str(path), ["is not UTF-8 text; is it a binary file?"]) from None
     except OSError as error:

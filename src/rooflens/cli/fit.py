@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def measured(path: Path) -> list[dict[str, float]]:
             f"{path} is a measured machine and holds no served points; it calibrates every estimate as it is: "
             f"--on {path}, without a fit"
         )
-    head = {name.strip() for name in text.lstrip("\ufeff").partition("\n")[0].split(",")}
+    head = {name.strip() for name in text.partition("\n")[0].split(",")}
     if head & {*SIZES, *TIMES}:
         return read_points(text, str(path))
     from rooflens.api.benches import measurements
@@ -83,34 +84,48 @@ def measured(path: Path) -> list[dict[str, float]]:
 
 def read_points(text: str, where: str) -> list[dict[str, float]]:
     """The points of a CSV, seconds and tokens/s. Raises BadFile with every fault, each with its line."""
-    rows = csv.DictReader(io.StringIO(text.lstrip("\ufeff")))
-    names = [(name or "").strip() for name in rows.fieldnames or ()]
-    timed = [name for name in names if name in TIMES]
-    missing = [name for name in SIZES if name not in names]
-    if missing or len(timed) != 1:
-        one = "" if len(timed) == 1 else f"one of {', '.join(TIMES)}"
-        raise BadFile(where, [f"columns missing: {', '.join(filter(None, [*missing, one]))}"])
+    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    rows.fieldnames = [(name or "").strip() for name in rows.fieldnames or ()]
+    time = _time_column(rows.fieldnames, where)
     faults: list[str] = []
     found: list[dict[str, float]] = []
     for row in rows:
         if len(found) >= MOST_POINTS:
             raise BadFile(where, [f"more than {MOST_POINTS} points"])
-        point = {name: _number(row.get(name), f"line {rows.line_num}: {name}", faults) for name in (*SIZES, timed[0])}
-        value = point.pop(timed[0]) * TIMES[timed[0]]
-        found.append({**point, "tokens_per_s" if timed[0] == "tokens_per_s" else "tpot_s": value})
+        if None in row:
+            faults.append(f"line {rows.line_num}: has more values than columns; write decimals with a point")
+        point = {name: _number(row.get(name), f"line {rows.line_num}: {name}", faults) for name in (*SIZES, time)}
+        value = point.pop(time) * TIMES[time]
+        found.append({**point, "tokens_per_s" if time == "tokens_per_s" else "tpot_s": value})
     if faults:
         raise BadFile(where, faults)
     return found
+
+
+def _time_column(names: Sequence[str], where: str) -> str:
+    """The one that holds the time. Raises BadFile unless that and every size are there, each once."""
+    needed = (*SIZES, *TIMES)
+    twice = [name for name in needed if names.count(name) > 1]
+    if twice:
+        raise BadFile(where, [f"columns that are there twice: {', '.join(twice)}"])
+    timed = [name for name in names if name in TIMES]
+    if len(timed) > 1:
+        raise BadFile(where, [f"{' and '.join(timed)} both say the time of a point; keep one of them"])
+    missing = [name for name in SIZES if name not in names]
+    if missing or not timed:
+        one = "" if timed else f"one of {', '.join(TIMES)}"
+        raise BadFile(where, [f"columns missing: {', '.join(filter(None, [*missing, one]))}"])
+    return timed[0]
 
 
 def _number(text: str | None, what: str, faults: list[str]) -> float:
     try:
         value = float((text or "").strip())
     except ValueError:
-        faults.append(f"{what} is {text!r}, not a number")
+        faults.append(f"{what} is {'missing' if text is None else repr(text)}, not a number")
         return 1.0
     if not 0 < value < float("inf"):
-        faults.append(f"{what} is {text}; it must be above 0")
+        faults.append(f"{what} is {text}; it must be above 0, and finite")
         return 1.0
     return value
 

@@ -131,7 +131,7 @@ def _check(number: int, deployment: Deployment, measured_s: float, expected_s: f
     if not measured_s > 0:
         raise RooflensError(f"{said}; a time must be above 0")
     if measured_s > UNITS_OFF * expected_s:
-        times = f"{measured_s / expected_s:.0f} times what is expected"
+        times = f"{round(measured_s / expected_s):.6g} times what is expected"
         raise RooflensError(f"{said} is {times}; is it in ms? Then its column is tpot_ms")
     floor_s = float(deployment.floor("decode").floor_s)
     if measured_s < floor_s:
