@@ -104,6 +104,7 @@ def test_the_door_writes_a_file_that_predict_takes(cli, tmp_path):
     [
         ([], "needs at least 2"),
         (["1,1024,512,8"], "needs at least 2"),
+        (["1,1024,512,8," + "x" * 200_000], "line 2 is no CSV: field larger than field limit"),
         (["1,1024,512,8000", "4,1024,512,9000"], "is it in ms"),
         (["1,1024,512,0.008", "4,1024,512,0.009"], "beats the floor"),
         (["1,1024,512,x", "4,1024,512,9"], "not a number"),

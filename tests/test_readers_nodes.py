@@ -264,6 +264,12 @@ def test_a_query_has_units_in_its_header_or_in_its_cells() -> None:
     assert (first.reasons, first.clocks.sm_hz, first.fabric) == ((), 1980e6, "Completed")
 
 
+def test_a_quote_that_nobody_closed_ends_with_its_line() -> None:
+    header, *devices = query({}, {}).splitlines()
+    long = ['"y, ' + "x" * 19_000, *["y, " + "x" * 19_000] * 9]  # as one cell it would be more than a CSV may hold
+    assert len(read("\n".join([header, *long, *devices])).gpus or ()) == 2
+
+
 def test_not_available_is_neither_unknown_nor_zero() -> None:
     (gpu,) = read(query({"utilization.gpu [%]": "[N/A]", "mig.mode.current": "Enabled"})).gpus or ()
     assert (gpu.busy_share, gpu.absent, gpu.mig) == (None, {"busy_share": "[N/A]"}, True)

@@ -85,6 +85,13 @@ def measured(path: Path) -> list[dict[str, float]]:
 def read_points(text: str, where: str) -> list[dict[str, float]]:
     """The points of a CSV, seconds and tokens/s. Raises BadFile with every fault, each with its line."""
     rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    try:
+        return _points(rows, where)
+    except csv.Error as error:
+        raise BadFile(where, [f"line {rows.line_num + 1} is no CSV: {error}"]) from None
+
+
+def _points(rows: csv.DictReader[str], where: str) -> list[dict[str, float]]:
     rows.fieldnames = [(name or "").strip() for name in rows.fieldnames or ()]
     time = _time_column(rows.fieldnames, where)
     faults: list[str] = []

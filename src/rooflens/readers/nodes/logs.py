@@ -117,7 +117,7 @@ def _table(text: Iterable[str]) -> Iterable[list[str]]:
         if lines and "," not in line and "," in lines[0]:
             break
         lines.append(line)
-    return csv.reader(lines, skipinitialspace=True)
+    return [next(csv.reader([line], skipinitialspace=True), []) for line in lines]  # a quote ends with its line
 
 
 def _whole(cell: str, unit: str) -> str:
