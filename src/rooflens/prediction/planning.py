@@ -16,7 +16,9 @@ from rooflens.workload import Phase, accepted
 
 SCHEMA = "rooflens/plan/1"
 SHARED = (1, 2, 4, 8)  # devices of one replica that are tried; more than one node's is not
-UNLOADED = "one prompt alone, no queue: percentiles under load need a queueing model and are not given"
+UNLOADED = (
+    "judged as TPOT is; one prompt alone, no queue: percentiles under load need a queueing model and are not given"
+)
 
 
 @record
