@@ -232,6 +232,8 @@ BAD = [
     (f"{PLACE} --fail-below mbu=0.6", "compares a measured time"),
     (f"{PLACE} --fail-below mub=0.6 --measured-s 1", "did you mean"),
     (f"{PLACE} --measured-tokens-per-s 5 --measured-s 1", "not both"),
+    (f"{PLACE} --measured-tokens-per-s 5 --tokens 4", "does not say how many drafts a step kept"),
+    ("place gemm:M=1,K=2,N=3 --on t4 --measured-tokens-per-s 5", "makes no tokens; give its time as --measured-s"),
     (f"{PLACE} --plot picture.gif", ".png or .svg"),
     ("place llama-2-7b --on a100-sxm4-80gb,memory=2.0", "no unit"),
     ("place llama-2-7b --on a100-sxm4-80gb,memroy=2.0TB/s", "did you mean 'memory'"),

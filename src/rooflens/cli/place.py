@@ -26,6 +26,7 @@ from rooflens.cli.options import (
 )
 from rooflens.cli.printing import emit
 from rooflens.errors import AnswerIsNo, RooflensError
+from rooflens.operators.alone import alone, is_alone
 from rooflens.records import encode, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.place import place
@@ -73,6 +74,8 @@ def command(
     grid = list(itertools.product(steps, sizes(batch, "batch"), contexts))
     if len(grid) > 1 and (measured_s, measured_tokens_per_s) != (None, None):
         raise RooflensError(f"one measured time belongs to one step, and {len(grid)} were asked for")
+    if measured_tokens_per_s is not None:
+        _counts_tokens(model, asked["tokens"])
     clocked = [_measured_s(measured_s, measured_tokens_per_s, p, b) for p, b, _ in grid]
     outputs = [output if p == "decode" or len(steps) == 1 else None for p, _, _ in grid]
     questions = [
@@ -99,6 +102,17 @@ def _shared(found: list[dict[str, Any]]) -> dict[str, str]:
     """The conventions that all the steps have."""
     every = [answer["conventions"] for answer in found]
     return {key: text for key, text in every[0].items() if all(one.get(key) == text for one in every)} if every else {}
+
+
+def _counts_tokens(model: str, tokens: int) -> None:
+    """Raises RooflensError where a rate of tokens does not say how long the step took."""
+    if is_alone(model) and alone(model).name != "step":
+        raise RooflensError(f"{model} is one operator and makes no tokens; give its time as --measured-s")
+    if tokens > 1:
+        raise RooflensError(
+            "a rate of tokens does not say how many drafts a step kept; give the step's time as --measured-s, or ask "
+            "rooflens predict with --acceptance"
+        )
 
 
 def _measured_s(seconds: str | None, tokens_per_s: float | None, phase: Phase, batch: float) -> float | None:
