@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rooflens.cli.apart import apart
 from rooflens.errors import RooflensError, Unknown
 from rooflens.models.lengths import DEFAULT_TOKENS
 from rooflens.present.words import LANGUAGES
@@ -170,9 +171,12 @@ def load_options(function: F) -> F:
     return function
 
 
-out_option = click.option(
-    "--out", "-o", type=Named(), help="Write the answer as JSON: a .json file, or a folder for it."
-)
+def out_option(function: F) -> F:
+    """--out, which is never the file that was asked about."""
+    option = click.option(
+        "--out", "-o", type=Named(), help="Write the answer as JSON: a .json file, or a folder for it."
+    )
+    return option(apart(function))
 
 
 def answer_file(out: Path, verb: str) -> Path:
