@@ -436,6 +436,7 @@ C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     [
         ("ROOFLENS --help >/dev/full", 2, "cannot write the output: no space left on device"),
         ("ROOFLENS machines t4 --json >/dev/full", 2, "cannot write the output: no space left on device"),
+        ("MPLBACKEND=x ROOFLENS place gemm:M=1,K=2,N=3 --on t4 --plot /proc/k.png", 2, "does not know the backend"),
         ("ROOFLENS machines t4 >&-", 0, ""),
         ("ROOFLENS machines nonsuch 2>&-", 2, ""),
         ("ROOFLENS machines nonsuch 2>/dev/full", 2, ""),

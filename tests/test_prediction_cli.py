@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 
 import pytest
 
@@ -66,6 +67,13 @@ def test_a_range_of_batches_is_a_table_curves_and_a_file_of_values(cli, tmp_path
     assert float(rows[0]["tpot_floor_s"]) == pytest.approx(4.561e-3, rel=1e-3)
     assert (tmp_path / "c.svg").read_text().startswith("<?xml")
     assert len(json.loads(cli(*EIGHT, "--batch", "1,2", "--json").out)["loads"]) == 2
+
+
+def test_curves_without_matplotlib_are_a_sentence(cli, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = cli(*EIGHT, "--batch", "1,2", "--plot", str(tmp_path / "c.svg"))
+    assert (result.code, list(tmp_path.iterdir())) == (2, [])
+    assert "no picture: matplotlib is not installed" in result.err
 
 
 def test_a_gate_fails_under_its_limit_and_passes_above(cli):

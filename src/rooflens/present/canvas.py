@@ -48,29 +48,39 @@ class TextStyle:
     halo: bool = False
 
 
-class Canvas:
-    """One figure of WIDTH x HEIGHT pixels; all coordinates are pixels from the lower left corner.
+def blank(width: float, height: float) -> Figure:
+    """A figure of so many pixels with nothing on it.
 
-    Raises RooflensError where matplotlib is not installed, or has no folder to write in.
+    Raises RooflensError where matplotlib is not installed, has no folder to write in, or does not know its backend.
     """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise RooflensError(
+            "no picture: matplotlib is not installed; pip install matplotlib, or draw elsewhere"
+        ) from None
+    except OSError:
+        raise RooflensError(
+            "no picture: matplotlib finds no folder to write in; set MPLCONFIGDIR to one, or draw elsewhere"
+        ) from None
+    except ValueError:  # it reads its settings while it is imported
+        raise RooflensError(
+            "no picture: matplotlib does not know the backend that MPLBACKEND names; unset it, as none is needed here"
+        ) from None
+    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+class Canvas:
+    """One figure of WIDTH x HEIGHT pixels; all coordinates are pixels from the lower left corner."""
 
     def __init__(self, width: float = WIDTH, height: float = HEIGHT) -> None:
-        try:
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
-            from matplotlib.figure import Figure
-            from matplotlib.transforms import Affine2D
-        except ImportError:
-            raise RooflensError(
-                "no picture: matplotlib is not installed; pip install matplotlib, or draw elsewhere"
-            ) from None
-        except OSError:
-            raise RooflensError(
-                "no picture: matplotlib finds no folder to write in; set MPLCONFIGDIR to one, or draw elsewhere"
-            ) from None
+        self.figure = blank(width, height)
+        from matplotlib.transforms import Affine2D
 
         self.width, self.height = width, height
-        self.figure: Figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
-        FigureCanvasAgg(self.figure)
         self.pixels = Affine2D().scale(1 / width, 1 / height) + self.figure.transFigure
         self._sizes: dict[tuple[str, bool], tuple[float, float]] = {}
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rooflens.prediction.edges import nearly_free
-from rooflens.present.canvas import DPI, FONT, HEIGHT, WIDTH
-from rooflens.present.palette import FAINT, GRID, INK, MACHINES, PAPER, SOFT
+from rooflens.present.canvas import FONT, HEIGHT, WIDTH, blank
+from rooflens.present.palette import FAINT, GRID, INK, MACHINES, SOFT
 from rooflens.present.words import say
 from rooflens.records import record
 
@@ -30,11 +30,7 @@ def draw(
     loads: Sequence[float], over: str, times: Curve, rates: Curve, title: str, subtitle: str, lang: str = "en"
 ) -> Figure:
     """Two panels: milliseconds a token, and tokens a second of all sequences. over: "batch" or "context"."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH / DPI, HEIGHT / DPI), dpi=DPI, facecolor=PAPER)
-    FigureCanvasAgg(figure)
+    figure = blank(WIDTH, HEIGHT)
     figure.text(0.06, 0.945, title, color=INK, fontsize=17, fontweight="bold", family=FONT)
     figure.text(0.06, 0.905, subtitle, color=SOFT, fontsize=10.5, family=FONT)
     panels = figure.subplots(
