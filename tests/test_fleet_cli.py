@@ -126,6 +126,24 @@ def test_a_baseline_is_made_and_used(sick: Path, sound: Path, tmp_path: Path, ru
     assert "of the baseline" in out
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"medians": {}}, {"medians": {"x": 0.0}}, {"medians": {"x": -1.0}}, {"medians": {"x": 1e308}}, {"spread": 1e200},
+     {"spread": -1}, {"count": 0}],
+)  # fmt: skip
+def test_a_damaged_baseline_is_a_sentence_that_names_the_ceiling(sound: Path, tmp_path: Path, run, damage) -> None:
+    file = tmp_path / "baseline.json"
+    run(f"fleet report {sound} --save-baseline {file}")
+    found = json.loads(file.read_text())
+    ceilings = next(iter(found["kinds"].values()))["ceilings"]
+    name = next(iter(ceilings))
+    ceilings[name] |= damage
+    file.write_text(json.dumps(found))
+    code, out, err = run(f"fleet report {sound} --baseline {file}")
+    assert (code, out) == (2, "")
+    assert f"ceilings.{name}: " in err
+
+
 @pytest.mark.parametrize("lang", LANGUAGES[1:])
 def test_words_follow_the_language_and_figures_do_not(sick: Path, run, lang: str) -> None:
     texts = {one: run(f"fleet report {sick} --model llama-3.1-8b --tp 2 --lang {one}")[1] for one in ("en", lang)}

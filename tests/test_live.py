@@ -621,7 +621,12 @@ def test_a_recording_cut_off_anywhere_is_read_up_to_there_and_goes_on_behind(tmp
         assert [page.at_s for page in replay(again)] == [*kept, 2.0], cut
 
 
-@pytest.mark.parametrize("line", ["{", '{"schema": "other/1"}', '{"schema": "rooflens/scrape/1", "at_s": true}', "[1]"])
+WHEN = '{"schema": "rooflens/scrape/1", "url": "http://a/metrics", "text": "", "at_s": '
+
+
+@pytest.mark.parametrize(
+    "line", ["{", '{"schema": "other/1"}', "[1]", *(f"{WHEN}{at}}}" for at in ("true", "NaN", "1e300", "9" * 400))]
+)
 def test_another_file_is_no_recording(tmp_path, line):
     file = tmp_path / "run.jsonl"
     file.write_text(line + "\n{}\n")

@@ -7,7 +7,6 @@ behind a URL's question mark is not in it; labels that a page holds are, so look
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from rooflens.records import record
 
 SCHEMA = "rooflens/scrape/1"
 LONGEST_LINE = 64 << 20
+LATEST_S = 1e12  # of a page, in seconds since 1970: 30,000 years
 _OPENING = json.dumps({"schema": SCHEMA})[:-1].encode()
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)')
 
@@ -93,7 +93,7 @@ def _page(line: bytes, where: str, number: int) -> Page | None:
     if (
         not isinstance(at_s, (int, float))
         or isinstance(at_s, bool)
-        or not math.isfinite(at_s)
+        or not -LATEST_S <= at_s <= LATEST_S
         or not isinstance(url, str)
         or not isinstance(text if failed is None else failed, str)
     ):

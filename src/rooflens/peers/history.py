@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from rooflens.peers.record import Figure, Judged, Key, Spread
 from rooflens.records import field, record, replace
 from rooflens.samples import median, speed_ratio
+from rooflens.units import LARGEST
 
 SCHEMA = "rooflens/fleet-baseline/1"
+WIDEST = 1000.0  # of a spread, in logarithms: no two numbers of a profile are so far apart
 KEPT = 8  # runs that are remembered: the median of them is what counts, so one bad run moves nothing
 
 
@@ -20,6 +22,12 @@ class Usual:
     medians: Mapping[str, float]
     spread: float
     count: int
+
+    def __post_init__(self) -> None:
+        if not self.medians or not all(1 / LARGEST <= value <= LARGEST for value in self.medians.values()):
+            raise ValueError(f"medians must be there, each above 0 and up to {LARGEST:g}")
+        if not 0 <= self.spread <= WIDEST or self.count < 1:
+            raise ValueError(f"expected a spread of 0 to {WIDEST:g} and a count of at least 1")
 
     @property
     def median(self) -> float:
