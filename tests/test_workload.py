@@ -353,3 +353,8 @@ def test_state_heads_are_shared_out_whole_too() -> None:
     assert workload.operators(model, workload.decode(tp=8), stored)
     with pytest.raises(RooflensError, match="tp 3 does not share out the 128 heads"):
         workload.operators(model, workload.decode(tp=3), stored)
+
+
+def test_a_format_that_nobody_knows_is_refused_with_the_model_that_says_it() -> None:
+    with pytest.raises(RooflensError, match=r"the config of llama.*: unknown dtype 'bfloat17'"):
+        workload.own_dtype(replace(LLAMA, dtype="bfloat17"))

@@ -221,10 +221,16 @@ def _in_chunks(position: Number, chunk: float) -> Number:
 
 
 def own_dtype(model: Model) -> tuple[Dtype, tuple[str, ...]]:
-    """The format a model is served in when nobody says otherwise, and a note when its file says something else."""
+    """The format a model is served in when nobody says otherwise, and a note when its file says something else.
+
+    Raises RooflensError for a name of a format that nobody knows.
+    """
     if not model.dtype:
         return dtype("bf16"), ("the config names no dtype: bf16 assumed",)
-    own = dtype(model.dtype)
+    try:
+        own = dtype(model.dtype)
+    except RooflensError as error:
+        raise RooflensError(f"the config of {model.name}: {error}") from None
     if own.name not in SIXTEEN_BIT:
         return dtype("bf16"), (
             f"the config says {model.dtype}; counted in bf16, as it is served, unless --weights is given",
