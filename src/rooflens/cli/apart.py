@@ -40,7 +40,7 @@ def _read(given: Mapping[str, Any]) -> Iterator[str]:
     """Everything that may name a file to read: of machines with commas or overrides behind them, each part."""
     for parameter, value in given.items():
         if parameter not in WRITTEN and parameter != "save_baseline":
-            for one in value if isinstance(value, tuple) else (value,):
+            for one in value if isinstance(value, (tuple, list)) else (value,):
                 if isinstance(one, (str, Path)):
                     yield from (str(one), *str(one).split(","))
 
