@@ -11,6 +11,7 @@ from observed_files import TRACE, kernel, launch, observed, op, packed, span, tr
 
 from rooflens import readers
 from rooflens.errors import BadFile, RooflensError
+from rooflens.readers.profiles import shapes
 
 GEMM = "nvjet_sm90_tst_128x128_64x6_2x1_v_bz_TNT"
 MM = [[512, 4096], [4096, 1024]]
@@ -380,3 +381,11 @@ def test_many_names_stay_many_names_in_bounded_memory(tmp_path):
     assert tracemalloc.get_traced_memory()[1] < 600e6
     tracemalloc.stop()
     assert len(found.kernels) == 100_000
+
+
+@pytest.mark.parametrize("key", ["Input type", "Concrete Inputs"])
+@pytest.mark.parametrize("said", [1e308, True, {"x": 1}, "x"])
+def test_what_is_no_list_of_types_or_values_costs_an_operator_its_work_alone(key, said):
+    types, values = (said, []) if key == "Input type" else ([], said)
+    found = shapes.work("aten::mm", [[4, 4], [4, 4]], types, values)
+    assert found is None or found.flops == 2 * 4 * 4 * 4

@@ -182,6 +182,14 @@ def test_what_a_worker_was_writing_when_it_was_killed_is_taken_away(tmp_path: Pa
     assert [part.name for part in (tmp_path / "points" / "points").iterdir()] == ["000000.parquet"]
 
 
+def test_a_folder_whose_grid_lost_what_is_fixed_is_of_another_one(tmp_path: Path):
+    file = swept(tmp_path, SMALL) / "sweep.json"
+    said = json.loads(file.read_text())
+    file.write_text(json.dumps({**said, "axes": {**said["axes"], "fixed": None}}))
+    with pytest.raises(RooflensError, match="made from another grid"):
+        swept(tmp_path, SMALL)
+
+
 def test_a_folder_of_another_grid_version_or_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = swept(tmp_path, SMALL)
     with pytest.raises(RooflensError, match=r"made from another grid \(batch differs\); name a new folder"):

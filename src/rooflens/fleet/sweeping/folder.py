@@ -119,7 +119,7 @@ def _same(path: Path, before: Identity, now: Identity) -> None:
         )
     old, new = encode(before.axes), encode(now.axes)
     differ = [name for name in _differing(old, new) if name != "of_loads"]
-    inside = {name: _differing(old[name], new[name]) for name in differ if isinstance(new[name], dict)}
+    inside = {name: _differing(old.get(name), one) for name in differ if isinstance(one := new.get(name), dict)}
     said = [name for one in differ for name in inside.get(one, [one])]
     if said:
         verb = "differs" if len(said) == 1 else "differ"

@@ -31,12 +31,17 @@ def work(name: str, shapes: Any, types: Any, values: Any, item_bytes: int | None
     rule = RULES.get(name) or pointwise.rule(name)
     if rule is None or not isinstance(shapes, (list, tuple)):
         return None
-    tensors = Tensors(tuple(shapes), tuple(types or ()), tuple(values or ()), item_bytes)
+    tensors = Tensors(tuple(shapes), _listed(types), _listed(values), item_bytes)
     try:
         found = rule(tensors)
     except (TypeError, ValueError, LookupError, OverflowError):
         return None  # recorded otherwise than this operator is called: an older or newer form of it
     return found if found is None or found.bytes <= MOST else None
+
+
+def _listed(said: Any) -> tuple[Any, ...]:
+    """What a trace lists; a damaged one may say anything in its place."""
+    return tuple(said) if isinstance(said, (list, tuple)) else ()
 
 
 @lru_cache(maxsize=65536)
