@@ -218,13 +218,13 @@ def test_a_restart_is_counted_and_gives_no_spike():
     ("behaviour", "says"),
     [
         ("broken", "answers 500"), ("elsewhere", "another host"), ("huge", "over 100000 bytes"), ("empty", "is empty"),
-        ("dripping", "within 1 s"), ("cut", "broke off"), ("nonsense", "HTTP"),
+        ("dripping", "within 3 s"), ("cut", "broke off"), ("nonsense", "HTTP"),
     ],
 )  # fmt: skip
 def test_a_target_that_fails_is_blind_with_a_reason_and_its_last_figures_end(behaviour, says, monkeypatch):
     engine = Engine()
     with serving(engine) as url:
-        made = targets(("a", url), timeout_s=1.0)
+        made = targets(("a", url), timeout_s=3.0)
         made.once()
         engine.behaviour = behaviour
         made.once()

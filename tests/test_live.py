@@ -24,6 +24,7 @@ from rooflens.live.fetch import Access, Unreachable, fetch, public, target
 from rooflens.live.following import Asking, Following
 from rooflens.live.recording import Page, append, replay
 from rooflens.present.retold import retold
+from rooflens.records import replace
 from rooflens.roofline.scraped import Histogram
 from rooflens.telemetry.histograms import less, quantile, spread
 from rooflens.telemetry.rates import between
@@ -462,13 +463,14 @@ def test_prices_between_the_points_of_their_lattice_are_right(batch, context):
 
 # --- pages over HTTP --------------------------------------------------------------------------------------------------
 
-QUICK = Access(timeout_s=0.4, most_bytes=100_000)
+PATIENT = Access(timeout_s=60.0, most_bytes=100_000)  # of those that answer, however busy the machine is
+QUICK = replace(PATIENT, timeout_s=0.4)
 
 
 def test_a_real_server_is_followed_through_its_restart_without_a_spike():
     engine, now = Engine(), iter(range(0, 1000, 10))
     with serving(engine) as url:
-        asking, follow = Asking(target(url), QUICK, lambda: float(next(now))), Following()
+        asking, follow = Asking(target(url), PATIENT, lambda: float(next(now))), Following()
         seen = []
         for served, restart in ((3, False), (5, False), (2, True), (5, False)):
             if restart:
@@ -496,14 +498,14 @@ def test_a_page_that_is_none_is_a_sentence(behaviour, says):
     engine = Engine()
     engine.behaviour = behaviour
     with serving(engine) as url, pytest.raises(Unreachable, match=says):
-        fetch(target(url), QUICK)
+        fetch(target(url), QUICK if "within" in says else PATIENT)
 
 
 def test_a_redirect_on_the_same_host_is_followed():
     engine = Engine()
     engine.behaviour = "moved"
     with serving(engine) as url:
-        assert "vllm:" in fetch(target(url), QUICK)
+        assert "vllm:" in fetch(target(url), PATIENT)
 
 
 def test_a_hostile_page_is_read_and_moves_no_cursor(capsys):
@@ -519,7 +521,7 @@ def test_one_that_never_answers_does_not_hold_up_the_others():
     good, bad = Engine(), Engine()
     bad.behaviour = "silent"
     with serving(good) as one, serving(bad) as other:
-        targets = Targets([target(url) for url in (other, one)], QUICK)
+        targets = Targets([target(url) for url in (other, one)], replace(PATIENT, timeout_s=3.0))
         (first,) = cycles(targets, 0.1, 1, 2)
     assert "within" in first.seen[0].failed
     assert first.seen[1].rates[0].engine == "vllm"
@@ -594,7 +596,7 @@ def test_urls_are_completed_and_shown_without_what_they_hide():
 def test_a_recording_played_again_says_what_was_said_live(tmp_path):
     engine, file = Engine(), tmp_path / "new/inner/run.jsonl"
     with serving(engine) as url:
-        targets, live = Targets([target(url)], QUICK, lambda page: append(file, page)), []
+        targets, live = Targets([target(url)], PATIENT, lambda page: append(file, page)), []
         for cycle in cycles(targets, 0.1, 4):
             live.append(cycle.seen[0])
             engine.serve(1)

@@ -95,7 +95,7 @@ def test_a_machine_of_a_file_is_told_how_it_is_said_again(cli, monkeypatch, tmp_
     assert again == "own.toml,launch=2us,capacity=80GB"
     assert cli("plan", "llama-3.1-8b", "--on", again, *asked).code == 0
     rate = cli("place", "llama-3.1-8b", "--on", "own.toml", "--tp", "2").err
-    assert "the rate of pcie link is not known; give it as --on own.toml,NAME=RATE" in rate
+    assert "the rate of pcie link is not known; give it as --on own.toml,pcie=RATE" in rate
 
 
 def test_experts_are_spread_over_the_devices_of_a_replica():

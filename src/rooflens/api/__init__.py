@@ -35,6 +35,7 @@ from rooflens.workload import Mask, Operator, Phase, Step
 
 DEVICES = ("tp", "ep", "dp", "pp", "microbatches", "gpus_per_node")
 SIZED = "one operator with its sizes written into it"
+OF_ATTENTION = ("attention", "kv")  # of such operators, these say something about attention only
 MOST_MODELS = 128  # built ones that are remembered
 BY_MICROBATCH = "figures are of one kernel and one microbatch, which runs `count` of them on its way; totals: a device"
 BUBBLE = "the pipeline is empty before and after the step; (p - 1) / (m + p - 1) of it a stage waits"
@@ -158,7 +159,7 @@ def _no_step(question: Question, name: str) -> None:
     """An operator alone has its sizes in its text: what would set a step says nothing about it, so it is refused."""
     plain = Question(question.what)
     step = ("phase", "batch", "context", "prompt", "output", "mask", *DEVICES, "link", "routing_skew", "tokens")
-    options = (*step, "fused", *(() if name == "attention" else ("attention",)))
+    options = (*step, "fused", *(() if name == "attention" else OF_ATTENTION))
     nothing_beside(question.what, SIZED, [name for name in options if getattr(question, name) != getattr(plain, name)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooflens import workload
-from rooflens.api import SIZED, Question, nothing_beside
+from rooflens.api import OF_ATTENTION, SIZED, Question, nothing_beside
 from rooflens.api.deployed import PLAIN, Load, other
 from rooflens.catalogue.engines import engine as engine_named
 from rooflens.dtypes import dtype
@@ -38,8 +38,8 @@ def _operator(question: Question, load: Load, there: Machine, asked: Alone) -> O
     from rooflens.prediction.kernel_of import Known
     from rooflens.prediction.operator import predict_operator
 
-    formats = () if asked.collective else ("weights", "kv", "math", "flavour")
-    built = ("attention",) if asked.name == "attention" else ()
+    formats = () if asked.collective else ("weights", "math", "flavour")
+    built = OF_ATTENTION if asked.name == "attention" else ()
     applying = (*formats, *built, "engine", *(("link",) if asked.collective else ()))
     _only(question, load, applying, SIZED)
     if load.engine in PLAIN:

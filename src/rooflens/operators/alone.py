@@ -146,6 +146,12 @@ def _norm(v: Values, _: AttentionForm) -> Alone:
     return Alone("norm", (replace(ALONE["layernorm"], flops_per_point=v["flops"]),), {"N": v["n"]})
 
 
+def _op(v: Values, _: AttentionForm) -> Alone:
+    if not v["flops"] and not v["bytes"]:
+        raise RooflensError("op: neither flops nor bytes, so it does nothing; give one of them")
+    return Alone("op", flops=v["flops"], activation_bytes=v["bytes"])
+
+
 def _pass(name: str) -> Callable[[Values, AttentionForm], Alone]:
     return lambda v, _: Alone(name, (ALONE[name],), {"N": v["n"]})
 
@@ -174,7 +180,7 @@ FORMS: dict[str, _Form] = {
     "norm": _Form(("n",), {"flops": ALONE["layernorm"].flops_per_point}, _norm),
     "rmsnorm": _Form(("n",), {}, _pass("rmsnorm")),
     "layernorm": _Form(("n",), {}, _pass("layernorm")),
-    "op": _Form(("flops", "bytes"), {}, lambda v, _: Alone("op", flops=v["flops"], activation_bytes=v["bytes"])),
+    "op": _Form(("flops", "bytes"), {}, _op),
     "all-reduce": _Form(("bytes", "devices"), {}, _exchange("all-reduce")),
     "all-gather": _Form(("bytes", "devices"), {}, _exchange("all-gather")),
     "reduce-scatter": _Form(("bytes", "devices"), {}, _exchange("reduce-scatter")),

@@ -130,18 +130,23 @@ class Machine:
 
     def compute(self, dtype: str, path: str | None = None) -> Ceiling:
         """The compute roof of `dtype` (the faster path unless one is named). Raises NoPath, saying which kind of no."""
-        return self._only(self.find("compute", dtype=dtype, path=path), f"{dtype} arithmetic", path)
+        return self._only(
+            self.find("compute", dtype=dtype, path=path),
+            f"{dtype} arithmetic",
+            f"{path}.{dtype}" if path else dtype,
+            path,
+        )
 
     def memory(self, access: str = "read", level: str = "main") -> Ceiling:
         """The slope for this access of this level; a datasheet gives one figure for every access. Raises NoPath."""
         fitting = [c for c in self.find("memory", level=level) if c.access in (access, None)]
-        return self._only(fitting, f"{access} bandwidth of {level} memory", None)
+        return self._only(fitting, f"{access} bandwidth of {level} memory", "memory")
 
     def the_link(self, level: str | None = None) -> Ceiling:
         """The link roof in one direction, the machine's own scale-up link unless one is named. Raises NoPath."""
         wanted = level or self.link
         found = self.find("link", level=wanted) if wanted else []
-        return self._only([c for c in found if not c.fitted], f"{wanted or 'scale-up'} link", None)
+        return self._only([c for c in found if not c.fitted], f"{wanted or 'scale-up'} link", wanted or "nvlink")
 
     def using(self, level: str) -> Machine:
         """The same machine, saying so where the rate of this link is assumed. Raises NoPath when it has none."""
@@ -168,9 +173,10 @@ class Machine:
         found = self.find("compute", dtype=dtype)
         return None if not found else found[0].value > 0
 
-    def _only(self, found: list[Ceiling], what: str, path: str | None) -> Ceiling:
+    def _only(self, found: list[Ceiling], what: str, key: str, path: str | None = None) -> Ceiling:
+        """The first of them. key: what a person gives the rate by."""
         if not found:
-            raise NoPath(f"{self.name}: the rate of {what} is not known; give it as --on {self.on},NAME=RATE")
+            raise NoPath(f"{self.name}: the rate of {what} is not known; give it as --on {self.on},{key}=RATE")
         if found[0].value <= 0:
             raise NoPath(f"{self.name} has no {what}" + (f" on its {path} units" if path else ""))
         return found[0]

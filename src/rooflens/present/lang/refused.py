@@ -11,7 +11,7 @@ SAID: dict[str, str] = {
     "refused.perhaps_math_choice": "{name} is not known to have {math} arithmetic; it has {known}: choose one with --math",
     "refused.no_math": "{name} has no {math} arithmetic; no rate of it is known: give one as --on MACHINE,{again}=RATE",
     "refused.perhaps_math": "{name} is not known to have {math} arithmetic; no rate of it is known: give one as --on MACHINE,{again}=RATE",
-    "refused.no_rate": "{name}: the rate of {what} is not known; give it as --on {again},NAME=RATE",
+    "refused.no_rate": "{name}: the rate of {what} is not known; give it as --on {again},{key}=RATE",
     "refused.no_latency": "{name}: the latency of {what} is not known; give it as --on {again},{other}_latency=TIME",
     "refused.no_experts": "{name} has no experts, so a routing skew or ep would change nothing",
     "refused.claim_what": "say what is claimed: --times X of two machines, or --says '1979 TFLOP/s bf16' of one",
