@@ -12,7 +12,7 @@ from tests.damage import READ, damaged
 from tests.rooms import needed
 from tests.surroundings import ran
 
-SEEDS = max(settings.default.max_examples // 20, 1)
+SEEDS = max(settings.default.max_examples // 10, 1)
 
 
 def prepared(name: str) -> bytes:

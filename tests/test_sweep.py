@@ -26,7 +26,7 @@ from rooflens.sweep.question import Wanted
 from tests.sweep_grids import SMALL, digest, swept, table, written
 
 pa = pytest.importorskip("pyarrow", reason="pip install 'rooflens[fleet]'")
-pytest.importorskip("pyarrow.parquet")
+pq = pytest.importorskip("pyarrow.parquet")
 np = pytest.importorskip("numpy")
 
 PREDICTED = 24  # random points that are predicted one by one
@@ -234,6 +234,18 @@ def test_a_damaged_shard_is_named(tmp_path: Path):
     for call in (lambda: swept(tmp_path, SMALL), lambda: sweeping.query(folder, Wanted())):
         with pytest.raises(RooflensError, match=r"000001\.parquet: is no shard of a sweep, or is damaged; delete it"):
             call()
+
+
+@pytest.mark.parametrize("how", ["null", "another name"])
+def test_a_shard_without_what_every_point_has_is_damaged(tmp_path: Path, how: str):
+    folder = swept(tmp_path, SMALL)
+    part = folder / "points" / "000000.parquet"
+    there = pq.read_table(part)
+    at = there.column_names.index("dp")
+    name, column = ("dp", pa.nulls(len(there), pa.int32())) if how == "null" else ("dq", there.column(at))
+    pq.write_table(there.set_column(at, name, column), part)
+    with pytest.raises(RooflensError, match=r"000000\.parquet: is no shard of a sweep, or is damaged; delete it"):
+        sweeping.query(folder, Wanted())
 
 
 def test_a_forecast_counts_without_keeping(tmp_path: Path):

@@ -113,7 +113,7 @@ def account_of(file: Path | bytes) -> Account:
     """What a shard says of its points. Raises BadFile for what is no shard."""
     held = read(file).metadata.metadata or {}
     if KEY.encode() not in held:
-        raise _damaged(file)
+        raise damaged(file)
     return decode(Account, json.loads(held[KEY.encode()]), _called(file))
 
 
@@ -126,7 +126,7 @@ def read(file: Path | bytes) -> Any:
     try:
         return pa.parquet.ParquetFile(pa.BufferReader(_mapped(file) if isinstance(file, Path) else file))
     except (OSError, ValueError, pa.ArrowException):
-        raise _damaged(file) from None
+        raise damaged(file) from None
 
 
 def _mapped(path: Path) -> Any:
@@ -135,7 +135,8 @@ def _mapped(path: Path) -> Any:
         return arrow().py_buffer(mmap(file.fileno(), 0, access=ACCESS_READ))
 
 
-def _damaged(file: Path | bytes) -> BadFile:
+def damaged(file: Path | bytes) -> BadFile:
+    """That a file is no shard, or not what one was, and what to do."""
     return BadFile(_called(file), ["is no shard of a sweep, or is damaged; delete it and resume the sweep"])
 
 

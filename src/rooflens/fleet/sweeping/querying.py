@@ -9,7 +9,7 @@ from typing import Any
 from rooflens.arrays import library
 from rooflens.errors import RooflensError
 from rooflens.fleet.sweeping.folder import opened
-from rooflens.fleet.sweeping.parquet import read
+from rooflens.fleet.sweeping.parquet import damaged, read
 from rooflens.records import record
 from rooflens.sweep.grid import NAMED
 from rooflens.sweep.question import MOST_IS_BEST, Found, Wanted
@@ -146,6 +146,8 @@ def _rows(parts: Sequence[Path], kept: Columns) -> tuple[Mapping[str, Any], ...]
     for number in dict.fromkeys(part for part, _ in asked):
         mine = [row for part, row in asked if part == number]
         table = read(parts[number]).read().take(mine)
+        if any(name not in table.column_names or table.column(name).null_count for name in NAMED):
+            raise damaged(parts[number])
         said = ({k: v for k, v in row.items() if v is not None} for row in table.to_pylist())
         rows |= dict(zip([(number, row) for row in mine], said, strict=True))
     return tuple(rows[at] for at in asked)
