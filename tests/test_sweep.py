@@ -239,12 +239,12 @@ def test_a_damaged_shard_is_named(tmp_path: Path):
 @pytest.mark.parametrize("how", ["null", "another name"])
 def test_a_shard_without_what_every_point_has_is_damaged(tmp_path: Path, how: str):
     folder = swept(tmp_path, SMALL)
-    part = folder / "points" / "000000.parquet"
-    there = pq.read_table(part)
-    at = there.column_names.index("dp")
-    name, column = ("dp", pa.nulls(len(there), pa.int32())) if how == "null" else ("dq", there.column(at))
-    pq.write_table(there.set_column(at, name, column), part)
-    with pytest.raises(RooflensError, match=r"000000\.parquet: is no shard of a sweep, or is damaged; delete it"):
+    for part in (folder / "points").iterdir():
+        there = pq.read_table(part)
+        at = there.column_names.index("dp")
+        name, column = ("dp", pa.nulls(len(there), pa.int32())) if how == "null" else ("dq", there.column(at))
+        pq.write_table(there.set_column(at, name, column), part)
+    with pytest.raises(RooflensError, match=r"\d{6}\.parquet: is no shard of a sweep, or is damaged; delete it"):
         sweeping.query(folder, Wanted())
 
 
