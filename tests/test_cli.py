@@ -243,7 +243,7 @@ BAD = [
     ("place llama-2-7b --on a100-sxm4-80gb,memroy=2.0TB/s", "did you mean 'memory'"),
     ("place llama-2-7b --on a100-sxm4-80gb,memory", "write NAME=VALUE"),
     ("place llama-2-7b --on nowhere.json", "cannot read nowhere.json"),
-    ("place llama-2-7b --on bare.toml", "no rate of it is known: give one as --on MACHINE,fp16=RATE"),
+    ("place llama-2-7b --on bare.toml", "no rate of it is known: give one as --on bare.toml,fp16=RATE"),
     ("place llama-2-7b --on here", "profile.json yet; make one with rooflens lab"),
     ("place nowhere/config.json --on t4", "cannot read nowhere/config.json"),
     ("place gemm:M=16,K=4096 --on t4", "N missing"),

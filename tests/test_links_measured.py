@@ -20,7 +20,7 @@ from rooflens.cli import main
 from rooflens.cli.measure import _landed
 from rooflens.errors import NoPath
 from rooflens.fleet.gathered import measured
-from rooflens.lab.linked import behind, joined, odd, promise, promised, with_links
+from rooflens.lab.linked import behind, joined, odd, promised, promised_of, with_links
 from rooflens.lab.run import roofline_of
 from rooflens.measure.backend import Cannot
 from rooflens.measure.backends import cuda
@@ -396,9 +396,9 @@ def test_a_link_promises_what_its_maker_states_and_the_fleet_says_the_same():
     node = Node(gpus, (Link(0, 1, "NVLink", 18),))
     assert promised(node, (0, 1)) == 18 * 25e9  # 900 GB/s both ways, as the datasheet says
     profile = artefacts.profile(Path(__file__).parents[1] / "experiments/h200_x2/profile.json")
-    assert promise(profile) == 450e9  # which was written as 18 x 26.562 GB/s
+    assert promised_of(profile) == 450e9  # which was written as 18 x 26.562 GB/s
     assert {path.bytes_per_s for path in measured("n", profile).paths.values()} == {450e9}
-    assert promise(replace(profile, node=None)) == pytest.approx(18 * 26.562e9)
+    assert promised_of(replace(profile, node=None)) == pytest.approx(18 * 26.562e9)
 
 
 def test_two_pairs_with_bridges_promise_together_what_leads_from_one_to_the_other():

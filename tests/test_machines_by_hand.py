@@ -248,7 +248,7 @@ def test_arithmetic_that_a_machine_lacks_is_refused_with_what_it_has():
     eight = replace(MATHS, ceilings=(roof("int8", dtype="int8"),))
     with pytest.raises(NoPath, match="not known to have bf16 arithmetic; it has int8 alone, and activations need 16"):
         resolve(stored, eight)
-    with pytest.raises(NoPath, match="no rate of it is known: give one as --on MACHINE,bf16=RATE"):
+    with pytest.raises(NoPath, match="no rate of it is known: give one as --on acme,bf16=RATE"):
         resolve(stored, replace(MATHS, ceilings=()))
 
 

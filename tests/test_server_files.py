@@ -91,7 +91,7 @@ def test_a_folder_whose_owner_is_gone_is_swept_and_no_other(tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_what_a_killed_server_leaves_is_gone_when_the_next_one_answers(tmp_path) -> None:
-    name = f"mine-{tmp_path.name}.json"
+    name = f"mine-{tmp_path.parent.name}-{tmp_path.name}.json"
     (tmp_path / name).write_bytes(SHIPPED.read_bytes())
     copies = f"{memory.OURS}*/0/{name}"
     with serving(tmp_path, "--on", name) as (killed, _):

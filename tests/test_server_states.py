@@ -161,7 +161,7 @@ def test_a_claim_of_two_roofs_is_told_in_the_language(page) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_that_is_ended_leaves_no_copies(tmp_path, end) -> None:
-    name = f"mine-{tmp_path.name}.json"
+    name = f"mine-{tmp_path.parent.name}-{tmp_path.name}.json"
     (tmp_path / name).write_bytes(SHIPPED.read_bytes())
     command = [sys.executable, "-m", "rooflens", "serve", "--on", name, "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as served:

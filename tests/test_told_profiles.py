@@ -59,7 +59,7 @@ def test_each_sentence_is_found_again_by_its_english(key, lang):
 
 def test_a_rate_that_is_not_known_is_told_with_what_to_write():
     why = "toy: the rate of bf16 arithmetic is not known; give it as --on toy,bf16=RATE"
-    assert retold(why, "es") == "toy: no se conoce el ritmo de la aritmética bf16; dalo como --on toy,bf16=RATE"
+    assert retold(why, "es") == "toy: no se conoce la tasa de la aritmética bf16; dala como --on toy,bf16=RATE"
     assert "trên đơn vị matrix" in retold("toy has no fp4 arithmetic on its matrix units", "vi")
 
 

@@ -24,6 +24,8 @@ LARGEST_BYTES = 256 << 20
 MEASURED = "measured:"
 SHIPPED = 16  # profiles that are remembered
 PROFILES = Path(__file__).with_name("profiles")
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+LONGEST_MARK = max(len(mark) for mark, _ in _MARKS)
 _SURROGATE = r"\\u[dD][89a-fA-F]"
 
 
@@ -72,17 +74,13 @@ def alone(lock: Path, otherwise: str) -> Iterator[None]:
     Raises RooflensError, saying `otherwise`, while another process holds it. Nobody is kept out where there are no such
     locks: on Windows, and on some file systems of networks.
     """
+    from rooflens.held import is_free
+
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
     try:
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RooflensError(otherwise) from None
-            except OSError:  # no such locks here
-                pass
+        with contextlib.suppress(ImportError, OSError):  # no such locks here
+            if not is_free(handle):
+                raise RooflensError(otherwise)
         yield
     finally:
         with contextlib.suppress(OSError):
@@ -133,6 +131,11 @@ def parse_json(text: str | bytes, path: str) -> Any:
         raise BadFile(path, [f"not a whole JSON file: {what.removesuffix(' at')}; was it cut off or edited?"]) from None
 
 
+def marked(start: bytes) -> tuple[int, str]:
+    """How many bytes of a beginning are a byte order mark, and the encoding that it says; without one UTF-8."""
+    return next(((len(mark), name) for mark, name in _MARKS if start.startswith(mark)), (0, "utf-8"))
+
+
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
     """The text of a regular file of bounded size: a device or a pipe may never end.
 
@@ -146,8 +149,8 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
         if size > largest_bytes:
             raise RooflensError(f"{path} is {size} bytes; files of this kind are read up to {largest_bytes}")
         with path.open("rb") as file:
-            marked = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        return path.read_text(encoding="utf-16" if marked else "utf-8-sig")
+            _, encoding = marked(file.read(LONGEST_MARK))
+        return path.read_text(encoding=encoding).removeprefix("\ufeff")
     except UnicodeDecodeError:
         raise BadFile(str(path), ["is not UTF-8 text; is it a binary file?"]) from None
     except OSError as error:

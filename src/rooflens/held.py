@@ -37,7 +37,7 @@ def held(parent: Path, prefix: str) -> Held:
         except (AttributeError, OSError):  # Windows, and file systems that open no folder
             return Held(made, None)
         try:
-            free = _is_free(lock) and os.fstat(lock).st_nlink
+            free = is_free(lock) and os.fstat(lock).st_nlink
         except (ImportError, OSError):  # nobody sweeps here either
             free = True
         if free:
@@ -51,7 +51,7 @@ def sweep(parent: Path, prefix: str) -> None:
         with suppress(AttributeError, ImportError, OSError):
             there = _open(left)
             try:
-                if os.fstat(there).st_uid == os.getuid() and _is_free(there):
+                if os.fstat(there).st_uid == os.getuid() and is_free(there):
                     shutil.rmtree(left, ignore_errors=True)
             finally:
                 os.close(there)
@@ -62,12 +62,12 @@ def _open(folder: Path) -> int:
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
 
-def _is_free(folder: int) -> bool:
-    """Whether nobody held this open folder; we do from now on. Raises OSError where nothing can be locked."""
+def is_free(handle: int) -> bool:
+    """Whether nobody held this open file or folder; we do from now on. Raises OSError where nothing can be locked."""
     from fcntl import LOCK_EX, LOCK_NB, flock
 
     try:
-        flock(folder, LOCK_EX | LOCK_NB)
+        flock(handle, LOCK_EX | LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -16,6 +16,7 @@ from rooflens.catalogue import Accelerator, accelerator, built_alike
 from rooflens.catalogue.calibrations import stack
 from rooflens.errors import RooflensError, Unknown
 from rooflens.models import Model
+from rooflens.models.lengths import holds
 from rooflens.records import fields, record, replace
 from rooflens.roofline.ceilings import Machine
 from rooflens.roofline.machines import from_accelerator
@@ -184,7 +185,7 @@ def _floored(one: Layered, built: Model, batch: float, machine: Machine, questio
         return one
     if one.tokens is not None and one.tokens != batch:
         each = one.tokens / batch
-        if each < 1 or each % 1 or each > (built.max_context or each):
+        if each < 1 or each % 1 or not holds(built, each):
             return one  # a step of another batch than the one that was named: nobody knows its floor
         step = replace(question, phase="prefill", prompt=each, context=None, output=None)
     elif one.tokens is not None:

@@ -12,7 +12,7 @@ import click
 
 from rooflens import artefacts
 from rooflens.api.serving import fit
-from rooflens.cli.apart import apart
+from rooflens.cli.kept import keeping
 from rooflens.cli.options import Named, answer_file, format_options, json_flag, lang, load_options, on
 from rooflens.cli.predict import reserve_options
 from rooflens.cli.printing import emit, say
@@ -38,7 +38,7 @@ MOST_POINTS = 100_000
 @click.option("--out", "-o", type=Named(), help="Write the factors here, for predict --calibration.")
 @lang
 @json_flag
-@apart
+@keeping
 def command(
     measurements: tuple[Path, ...], model: str, on: str, out: Path | None, lang: str, as_json: bool, batch: str,
     context: str | None, prompt: int | None, output: int | None, **asked: Any,

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
+from rooflens.cli.kept import keeping
 from rooflens.cli.measuring import Kept, measuring_options, profile_of, remember, turn
 from rooflens.cli.options import Named, json_flag, lang
 from rooflens.cli.printing import bar, emit, headed, say
@@ -28,6 +29,7 @@ from rooflens.units import percent, show
 @measuring_options
 @lang
 @json_flag
+@keeping
 def command(out: Path | None, lang: str, as_json: bool, **measuring: Any) -> None:
     """Measure this machine's ceilings: GEMM peak per dtype, bandwidths, launch cost."""
     kept, file = Kept(), profile_file(out) if out else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rooflens.cli.apart import apart
+from rooflens.cli.kept import keeping
 from rooflens.errors import RooflensError, Unknown
 from rooflens.models.lengths import DEFAULT_TOKENS
 from rooflens.present.words import LANGUAGES
@@ -176,7 +176,7 @@ def out_option(function: F) -> F:
     option = click.option(
         "--out", "-o", type=Named(), help="Write the answer as JSON: a .json file, or a folder for it."
     )
-    return option(apart(function))
+    return option(keeping(function))
 
 
 def answer_file(out: Path, verb: str) -> Path:

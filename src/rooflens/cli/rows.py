@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rooflens import artefacts
-from rooflens.cli.apart import apart
+from rooflens.cli.kept import keeping
 from rooflens.cli.options import F, Named
 from rooflens.errors import RooflensError
 
@@ -17,7 +17,7 @@ from rooflens.errors import RooflensError
 def rows_option(function: F) -> F:
     """--out, which is never the file that was asked about."""
     text = "Write the rows as CSV (.csv), the answer as JSON (.json), or both into a folder."
-    return click.option("--out", "-o", type=Named(), help=text)(apart(function))
+    return click.option("--out", "-o", type=Named(), help=text)(keeping(function))
 
 
 def write(out: Path, verb: str, answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], schema: str) -> None:

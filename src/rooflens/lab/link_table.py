@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rooflens.lab.linked import promise
+from rooflens.lab.linked import promised_of
 from rooflens.records import record
 from rooflens.roofline.collective import CopyPoint
 from rooflens.roofline.exchanges import Fit, fits
@@ -15,7 +15,7 @@ from rooflens.units import percent, show, show_binary
 
 @record
 class Tables:
-    """Rows of text. largest: what is shown of the rates. promised: links x link rate, absent where it is not known."""
+    """Rows of text. largest: what is shown of the rates. promised: by the links, absent where not known."""
 
     collectives: tuple[tuple[str, ...], ...]
     copies: tuple[tuple[str, ...], ...]
@@ -25,7 +25,7 @@ class Tables:
 
 def tables(profile: Profile) -> Tables:
     """What was found of links, each rate with its share of what they promise ("" where that is not known)."""
-    promised = promise(profile)
+    promised = promised_of(profile)
     sizes = [*(p.bytes for p in profile.copies), *(p.bytes for p in profile.collectives)]
     return Tables(
         tuple(_collective(one, promised) for one in fits(profile.collectives)),

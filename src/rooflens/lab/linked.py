@@ -1,6 +1,6 @@
 """A profile with its links: copies between every two devices, collectives over several, and what both promise.
 
-Measured by the floor that has the clock, set against what the tools of the machine say of it: links x link rate.
+Measured by the floor that has the clock, set against what the tools say: links x the stated rate of one.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ def joined(
     own = {c.id for c in profile.ceilings}
     new = [c for c in (*copy_ceilings(copies.points), *link_ceilings(found.points)) if c.id not in own]
     rate = promised(profile.node, numbers)
-    promise = (
+    new_promise = (
         [Ceiling(f"link/{link}/{PROMISED}", "link", rate, "derived", level=link, access=PROMISED, note="one direction")]
         if rate and link
         else []
     )
     return replace(
         profile,
-        ceilings=(*profile.ceilings, *new, *promise),
+        ceilings=(*profile.ceilings, *new, *new_promise),
         copies=copies.points,
         collectives=found.points,
         gates=(*profile.gates, *copies.gates, *found.gates),
@@ -105,7 +105,7 @@ def joined(
 
 
 def promised(node: Node | None, numbers: Sequence[int]) -> float | None:
-    """Byte/s that the links of one device to the others carry in one direction: links x link rate, of the least device.
+    """Byte/s that the links of the least device carry in one direction to the others: links x the stated rate of one.
 
     How many links: by the tools. The rate of one: as its maker states it, as `fleet report` and `doctor` say it, since
     what the tools of an NVLink show is its signal, coding and all (26.562 GB/s of the 25 of an H200); theirs where the
@@ -115,7 +115,7 @@ def promised(node: Node | None, numbers: Sequence[int]) -> float | None:
     return route(node, chips_of(node), gpus).bytes_per_s if node and len(gpus) > 1 else None
 
 
-def promise(profile: Profile) -> float | None:
+def promised_of(profile: Profile) -> float | None:
     """The same of a profile's copies as they are read now, else as it was written there."""
     written = next((c.value for c in profile.ceilings if c.access == PROMISED), None)
     return promised(profile.node, [n for p in profile.copies for n in pair_of(p.pair) or ()]) or written

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rooflens.errors import RooflensError
+from rooflens.held import is_free
 from rooflens.records import record
 
 FOLDER = "ROOFLENS_LOCKS"
@@ -116,12 +117,9 @@ def _opened(name: str) -> tuple[Path | None, int | None]:
 
 def _locked(handle: int, path: Path) -> bool:
     """Whether the lock is ours now, of the file that others find by that name too."""
-    import fcntl
-
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        if not is_free(handle):
+            return False
     except OSError:  # a file system without locks
         return True
     with suppress(OSError):

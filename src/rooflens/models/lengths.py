@@ -14,9 +14,14 @@ def usual_tokens(model: Model) -> int:
     return DEFAULT_TOKENS if model.max_context is None else min(DEFAULT_TOKENS, model.max_context)
 
 
+def holds(model: Model, positions: float) -> bool:
+    """Whether the model was made for so many, as far as is known."""
+    return model.max_context is None or positions <= model.max_context
+
+
 def within(model: Model, positions: float, instead: str = SHORTER) -> None:
     """Raises RooflensError for more positions than the model was made for."""
-    if model.max_context is not None and positions > model.max_context:
+    if not holds(model, positions):
         raise RooflensError(
             f"{model.name} was made for {model.max_context} positions, and {positions:.15g} are asked for; {instead}"
         )

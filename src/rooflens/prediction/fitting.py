@@ -15,6 +15,7 @@ from rooflens.errors import RooflensError
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.served import Served
 from rooflens.records import record, replace
+from rooflens.roofline.points import is_finding
 from rooflens.samples import median
 from rooflens.units import show
 
@@ -134,7 +135,7 @@ def _check(number: int, deployment: Deployment, measured_s: float, expected_s: f
         times = f"{round(measured_s / expected_s):.6g} times what is expected"
         raise RooflensError(f"{said} is {times}; is it in ms? Then its column is tpot_ms")
     floor_s = float(deployment.floor("decode").floor_s)
-    if measured_s < floor_s:
+    if is_finding(floor_s / measured_s):
         raise RooflensError(
             f"{said} beats the floor of {show(floor_s, 's')}: another unit, a smaller batch or context, other formats, "
             "or more devices than were named"

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from rooflens.artefacts import marked
 from rooflens.errors import BadFile, RooflensError
 from rooflens.readers.opened import opened
 
@@ -19,7 +20,6 @@ LONGEST_LINE = 4 << 20
 LARGEST_TEXT = 256 << 20  # of a format that is read whole
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 18
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 class Content:
@@ -33,7 +33,7 @@ class Content:
         self.packed = start == _GZIP
         raw: Any = io.BufferedReader(_Unpacked(file, self.faults), _CHUNK) if self.packed else file
         first: bytes = raw.read(HEAD_BYTES)
-        self._mark, self.encoding = next(((len(m), name) for m, name in _MARKS if first.startswith(m)), (0, "utf-8"))
+        self._mark, self.encoding = marked(first)
         self._first, self._raw = first[self._mark :], raw
         self.head = self._first.decode(self.encoding, errors="replace")
         self.is_text = "\0" not in self.head[:4096]

@@ -127,7 +127,7 @@ def _way_s(way: Way, message_bytes: Number, machine: Machine, inside: Line | Non
 def _latency_s(machine: Machine, level: str | None) -> float:
     found = machine.latency_s(level)
     if found is None:
-        name = level or "scale-up link"
+        name = level or "nvlink"
         raise NoPath(
             f"{machine.name}: the latency of {name} is not known; give it as --on {machine.on},{name}_latency=TIME"
         )

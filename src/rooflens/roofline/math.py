@@ -66,7 +66,7 @@ def _require(machine: Machine, math: str, own: str) -> None:
     have = sorted({c.dtype for c in machine.find("compute") if c.value > 0 and c.dtype})
     wide = [name for name in have if _bits(name) >= SIXTEEN or machine.has(own)]
     known = "has no" if machine.has(math) is False else "is not known to have"
-    choice = f"no rate of it is known: give one as --on MACHINE,{math}=RATE"
+    choice = f"no rate of it is known: give one as --on {machine.on},{math}=RATE"
     if wide:
         choice = f"it has {', '.join(wide)}: choose one with --math"
     elif have:

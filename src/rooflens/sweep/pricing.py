@@ -7,6 +7,7 @@ from typing import Any
 
 from rooflens.arrays import library
 from rooflens.models import Model
+from rooflens.models.lengths import holds
 from rooflens.operators.cost import Precision
 from rooflens.prediction.deployment import Deployment
 from rooflens.prediction.memory import Reserve, filled
@@ -97,8 +98,6 @@ def _memory(asked: Asked) -> dict[str, Any]:
 
 
 def _refused(model: Model, load: Lengths) -> str:
-    most = model.max_context
-    asked = max(load.context or 0, (load.prompt or 0) + (load.output or 0))
-    if most is not None and asked > most:
-        return f"{model.name} was made for {most} positions, and more are asked for"
+    if not holds(model, max(load.context or 0, (load.prompt or 0) + (load.output or 0))):
+        return f"{model.name} was made for {model.max_context} positions, and more are asked for"
     return UNDER_PROMPT if load.context is not None and (load.prompt or 0) > load.context else ""

@@ -97,10 +97,10 @@ ES: dict[str, str] = {
     "retold.read.helps": "ayuda a {operator}, cuyo trabajo se cuenta en otro kernel",
     "retold.read.asks": "lo que pide {operator} no se sabe por sus formas; recoge contadores",
     "retold.read.together": "{count} clases de lanzamientos juntas; pasadas las {most} no se distinguen",
-    "retold.read.no_math": "{machine}: no se conoce el ritmo de la aritmética {math}; dalo como --on {again},{key}=RATE",
+    "retold.read.no_math": "{machine}: no se conoce la tasa de la aritmética {math}; dala como --on {again},{key}=RATE",
     "retold.read.no_memory": "{machine}: no se conoce el ancho de banda {access} de la memoria {level}; dalo como "
     "--on {again},{key}=RATE",
-    "retold.read.no_link": "{machine}: no se conoce el ritmo del enlace {level}; dalo como --on {again},{key}=RATE",
+    "retold.read.no_link": "{machine}: no se conoce la tasa del enlace {level}; dala como --on {again},{key}=RATE",
     "retold.read.no_unit": "{machine} no tiene aritmética {math} en sus unidades {path}",
     "retold.read.no_path": "{machine} no tiene aritmética {math}",
     "retold.read.generated_bytes": "bytes: cada tensor que recibió el kernel generado, una vez",
