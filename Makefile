@@ -52,9 +52,9 @@ test: $(DEV_STAMP)  ## set up and run the fast tests, and the page in Chromium w
 	@$(PY) -m pytest -m "$(FAST)" $(WORKERS) $(ARGS)
 	@$(if $(strip $(ARGS)),:,if command -v chromium >/dev/null; then $(IN_CHROMIUM); fi)
 
-# The page in a real browser; where its driver cannot be had these tests skip themselves.
+# The page in a real browser, but for what takes long; where its driver cannot be had these tests skip themselves.
 IN_CHROMIUM = $(PIP) install -c $(LOCK) -e '.[browser]' || echo "no playwright: the page is not tried in Chromium" >&2; \
-	$(PY) -m pytest $(WORKERS) tests/test_page_browser.py || test $$? -eq 5
+	$(PY) -m pytest -m "not long" $(WORKERS) tests/test_page_browser.py || test $$? -eq 5
 
 .PHONY: coverage
 coverage: $(DEV_STAMP)  ## the fast tests, and which branches of think and the floors below they take: 95 % or it fails

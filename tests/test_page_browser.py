@@ -33,7 +33,8 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 LLAMA = "#model=llama-3.1-8b&on=h100-sxm5-80gb"
 FOUR = f"{LLAMA}&on=measured%3Ah200-sxm-141gb&on=b200-sxm-180gb&on=mi300x-192gb&batch=32"
 WIDE, PHONE, BEAMER = (1440, 1000), (360, 760), (1920, 1080)
-SIZES = (PHONE, (768, 1024), (1280, 900), BEAMER)
+LONG = pytest.mark.long
+SIZES = (PHONE, *(pytest.param(size, marks=LONG) for size in ((768, 1024), (1280, 900))), BEAMER)  # the ends first
 CONFIG = {
     "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100,
     "num_key_value_heads": 2, "intermediate_size": 128, "torch_dtype": "bfloat16", "max_position_embeddings": 8192,
@@ -333,6 +334,7 @@ def test_who_reaches_nobody_at_first_is_told_so_in_the_pages_language_and_asks_a
     assert lost.inner_text("#error") == ""
 
 
+@LONG
 def test_who_asked_often_enough_has_a_button(visit) -> None:
     left = []
     page = visit(before=lambda page: left.append(refusing(page, "levers", 1000, "0.01")))
@@ -776,7 +778,8 @@ def faulty(page):
     ("size", "scheme", "state"),
     [
         (WIDE, "light", opened), (WIDE, "dark", opened), (PHONE, "light", opened), (BEAMER, "dark", opened),
-        (WIDE, "dark", read), (WIDE, "light", faulty), (PHONE, "dark", faulty),
+        (WIDE, "dark", read), pytest.param(WIDE, "light", faulty, marks=LONG),
+        pytest.param(PHONE, "dark", faulty, marks=LONG),
     ],
 )  # fmt: skip
 def test_axe_finds_nothing_serious(visit, axe, size, scheme, state) -> None:
