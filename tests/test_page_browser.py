@@ -308,7 +308,9 @@ def refusing(page, kind, times, after="1"):
     return left
 
 
-@pytest.mark.parametrize("kind", ["levers", "batching", "ceilings", "state"])
+@pytest.mark.parametrize(
+    "kind", ["levers", "state", *(pytest.param(one, marks=LONG) for one in ("batching", "ceilings"))]
+)
 def test_who_is_told_that_others_wait_asks_again_by_himself(visit, kind) -> None:
     page = visit(ready=False, before=lambda page: refusing(page, kind, 2))
     until(page, "document.getElementById('aloud').textContent.includes('others are waiting; this asks again')")
@@ -645,7 +647,7 @@ def test_a_line_says_its_name_when_it_is_pointed_at(visit) -> None:
     assert "MI300X" in page.inner_text(".tip")
 
 
-@pytest.mark.parametrize("lang", ["en", "es", "vi"])
+@pytest.mark.parametrize("lang", ["en", pytest.param("es", marks=LONG), "vi"])
 @pytest.mark.parametrize("size", SIZES)
 def test_no_text_is_cut_off(visit, size, lang) -> None:
     page = settled(visit(f"{FOUR}&pp=2&lang={lang}", size=size))
@@ -777,9 +779,10 @@ def faulty(page):
 @pytest.mark.parametrize(
     ("size", "scheme", "state"),
     [
-        (WIDE, "light", opened), (WIDE, "dark", opened), (PHONE, "light", opened), (BEAMER, "dark", opened),
-        (WIDE, "dark", read), pytest.param(WIDE, "light", faulty, marks=LONG),
-        pytest.param(PHONE, "dark", faulty, marks=LONG),
+        (WIDE, "dark", opened), (PHONE, "light", opened), (WIDE, "dark", read),
+        *(pytest.param(*one, marks=LONG) for one in (
+            (WIDE, "light", opened), (BEAMER, "dark", opened), (WIDE, "light", faulty), (PHONE, "dark", faulty)
+        )),
     ],
 )  # fmt: skip
 def test_axe_finds_nothing_serious(visit, axe, size, scheme, state) -> None:
@@ -799,6 +802,7 @@ def test_axe_finds_nothing_serious(visit, axe, size, scheme, state) -> None:
 TWO = f"{LLAMA}&on=measured%3Ah200-sxm-141gb&batch=32"
 
 
+@LONG
 @pytest.mark.parametrize(
     ("name", "fragment", "size", "scheme"),
     [
