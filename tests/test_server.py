@@ -538,9 +538,11 @@ def test_page_writes_one_file_and_says_so(tmp_path, capsys) -> None:
     assert "name a file that ends in .html" in capsys.readouterr().err
 
 
-def test_pages_open_files_that_the_command_line_names_and_no_others(tmp_path, capsys) -> None:
+def test_pages_open_files_that_the_command_line_names_and_no_others(tmp_path, capsys, monkeypatch) -> None:
     from rooflens.cli.page import opened
 
+    monkeypatch.setenv("HOME", str(tmp_path))  # where no run of this machine is kept
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     (tmp_path / "own.json").write_text(json.dumps(CONFIG))
     profile = Path(__file__).parents[1] / "src/rooflens/profiles/h200-sxm-141gb.json"
     first, given_files = opened({"model": str(tmp_path / "own.json"), "machines": (str(profile),), "lang": "en"})
