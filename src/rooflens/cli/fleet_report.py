@@ -21,7 +21,7 @@ from rooflens.cli.options import (
     lang,
     out_option,
     ratios,
-)  # fmt: skip
+)
 from rooflens.cli.printing import emit, say
 from rooflens.errors import AnswerIsNo, RooflensError
 from rooflens.fleet.report import SCHEMA, Report

@@ -24,7 +24,7 @@ from rooflens.cli.options import (
     lang,
     limit,
     out_option,
-)  # fmt: skip
+)
 from rooflens.cli.printing import emit, say
 from rooflens.errors import MOST_NAMES, AnswerIsNo, RooflensError, Unknown
 from rooflens.present.retold import retold
